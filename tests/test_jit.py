@@ -28,10 +28,10 @@ def test_the_sources_of_kernels_are_followed_through_imports() -> None:
     followed = {path.relative_to(PACKAGE).as_posix() for path in sources}
     assert {
         "engines/_counting_kernels.py",
-        "engines/shared/constraints/_record_kernels.py",
+        "engines/shared/constraints/_word_kernels.py",
         "encoding/spaces/dyadic.py",
     } <= followed
-    assert "core/hashing.py" in followed, "imported by _record_kernels.py"
+    assert "core/hashing.py" in followed, "imported by _word_kernels.py"
     assert "encoding/codes.py" in followed, "a constant of dyadic.py"
     assert "engines/_scan_kernels.py" not in followed
 

@@ -187,6 +187,9 @@ class AutoMatcher(EngineMatcher):
             super().adopt(built)
             return
         self.generation += 1
+        if built.store is not self._conjunctions:
+            self._conjunctions.take_over(built.store)
+            built.store = self._conjunctions
         self._introduce(built)
         self.parts[0].engine = built
         self.name = built.name

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.choosing._feature_kernels import write_attributes
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL
 from matchwood.engines import OFTEN, ConjunctionStore, EventShares, read_only, selectivity_order, unit_shares
 from matchwood.engines._scan_kernels import count_attributes
-from matchwood.engines.shared.constraints._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
 
 MOST_UNITS = 20_000
 """Of more units, so many at even distances are looked at: some 20 ms."""
@@ -24,7 +24,8 @@ MOST_UNITS = 20_000
 BYTES_NEAR = 2**20
 """Constraints of together so many bytes are near the processor; what lies beyond is looked up more slowly."""
 
-_BYTES_A_CONSTRAINT = 4 * WIDTH
+_BYTES_A_CONSTRAINT = 12
+"""With a share of what it refers to and of what leads to it: coefficients are fitted to this."""
 
 
 class Features(NamedTuple):
@@ -88,7 +89,8 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
     presence = _presence(frequency, len(units), statistics)
     best, second = _two_best(selectivity.starts, selectivity.order, selectivity.costs)
     constraints = len(shares) / max(1, len(units))
-    named = _named(conjunctions.offsets, conjunctions.leaves, conjunctions.records, units)
+    named = np.empty(len(shares), np.int32)
+    write_attributes(conjunctions, units, named)
     matching = unit_shares(selectivity)
     expected = scale * float(matching.sum())
     found = expected if hits is None else hits
@@ -97,7 +99,7 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
         units=float(len(live)),
         constraints=constraints,
         attributes=float(np.count_nonzero(frequency)),
-        sharing=float(store.uses[live].sum() / max(1, len(live))),
+        sharing=float(store.uses.sum() / max(1, len(live))),
         pairs=float(presence.sum()),
         satisfied=scale * float(shares[usable].sum()),
         candidates=scale * float(best.sum()),
@@ -111,17 +113,6 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
         often_narrowed=scale * float((best * second)[often].sum()),
         often_hits=scale * float(matching[often].sum()) * found / max(1e-12, expected),
     )
-
-
-def _named(
-    offsets: NDArray[np.int32], leaves: NDArray[np.int32], records: NDArray[np.int32], units: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """The attribute of every constraint of these units."""
-    counts = offsets[1:][units] - offsets[units]
-    starts = np.cumsum(counts) - counts
-    places = np.repeat(offsets[units] - starts, counts) + np.arange(int(counts.sum()))
-    codes: NDArray[np.int64] = (records[::WIDTH][leaves[places]] & ~ALTERNATIVE).astype(np.int64)
-    return codes >> FLAG_BITS
 
 
 def _presence(frequency: NDArray[np.int64], units: int, statistics: EventShares | None) -> NDArray[np.float64]:

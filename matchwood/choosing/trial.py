@@ -2,7 +2,8 @@
 
 A trial has a copy of the store, of one moment, and shares nothing with the index: so it needs no lock, and whatever is
 inserted and removed meanwhile is made up for when an engine is taken over (`Trial.catch_up`). At most two engines of a
-trial are in memory at a time: the best so far, and the one that is being measured.
+trial are in memory at a time, the best so far and the one that is being measured, each with a store of its own: engines
+lay out what units say.
 """
 
 from __future__ import annotations
@@ -149,8 +150,8 @@ class Trial:
         return self.measured[best.name]
 
     def built(self, name: str) -> Engine | None:
-        """An engine over the copy; None if it does not take these rules."""
-        engine: Engine = chosen_class(name)(self.store, self._options)
+        """An engine over a copy of its own; None if it does not take these rules."""
+        engine: Engine = chosen_class(name)(self.store.copy(), self._options)
         engine.event_statistics = self._history
         try:
             engine.rebuild()
@@ -159,14 +160,15 @@ class Trial:
         return engine
 
     def catch_up(self, engine: Engine, store: ConjunctionStore) -> None:
-        """Hand an engine of the trial over to the store as it is now: what went since is removed, what came inserted.
+        """Let an engine of the trial, and its store, have what came and went since in the store of the index.
 
-        Unit numbers must mean what they meant; the caller is the only writer of the store.
+        Unit numbers must mean what they meant; the caller is the only writer of that store. Whoever takes the engine
+        lets it take over from the engine's (`ConjunctionStore.take_over`).
         """
         before, alive = self.store.alive, store.alive
         gone = np.flatnonzero(before & ~alive[: len(before)]).astype(np.int32)
         came = len(before) + np.flatnonzero(alive[len(before) :]).astype(np.int32)
-        engine.store = store
         if len(gone):
             engine.remove(gone)
+        engine.store.follow(store)
         engine.insert(came.astype(np.int32))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.compiling import BESIDE
-    from matchwood.core.fields import Column, Field, Number, Part, Room, Table
+    from matchwood.core.fields import MOST_COUNT, Column, Counts, Field, Number, Part, Room, Table, widened
     from matchwood.core.interning import IntegerNumbers, SpanNumbers
     from matchwood.core.interpreting import (
         INTERPRET,
@@ -66,12 +66,14 @@ __all__ = [
     "CACHE",
     "INTERPRET",
     "LANES",
+    "MOST_COUNT",
     "MOST_EVENTS",
     "MOST_RULES",
     "PRECOMPILED",
     "BeginAgain",
     "BulkMemory",
     "Column",
+    "Counts",
     "Field",
     "Growable",
     "IntegerNumbers",
@@ -118,6 +120,7 @@ __all__ = [
     "saved",
     "saved_count",
     "tell_of_compiling",
+    "widened",
     "within_this_turn",
     "without_collecting",
 ]

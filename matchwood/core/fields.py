@@ -141,6 +141,30 @@ class Column(Field):
         return {self.name: self.nbytes(state)}
 
 
+class Counts(Column):
+    """A column of counts: of one byte each as long as all fit, and of four from then on.
+
+    What counts up stops before one that is MOST_COUNT already, and then goes on with them `widened`.
+    """
+
+    def __init__(self, *, name: str = "") -> None:
+        super().__init__(np.uint8, name=name)
+
+    def restore(self, state: State, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        found = arrays.get(self.name)
+        kind = found.dtype if found is not None and found.dtype in MOST_COUNT else self.dtype
+        self.put(state, Growable(kind, saved(arrays, self.name, kind)))
+
+
+MOST_COUNT = {np.dtype(np.uint8): 2**8 - 1, np.dtype(np.int32): 2**31 - 1}
+"""How far each kind of counts reaches."""
+
+
+def widened(counts: Growable) -> Growable:
+    """The same counts, of four bytes each."""
+    return Growable.taking(counts.view().astype(np.int32))
+
+
 class Table(Column):
     """An open-addressing hash table of int32: numbers below a bound, or `empty`; at most half of it is in use."""
 

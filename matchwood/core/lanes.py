@@ -1,6 +1,6 @@
-"""One test of many numbers at once: a vector instruction whose answer is a word of bits.
+"""One test of many numbers at once: a few vector instructions whose answer is a word of bits.
 
-A loop over the same numbers would have to write its answers somewhere; here they stay in one register.
+A loop over the same numbers would have to write its answers somewhere; here they stay in registers.
 """
 
 from __future__ import annotations
@@ -10,84 +10,116 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 
 from matchwood.core.intrinsics import instruction
 
 LANES = 32
-"""Numbers of 16 bits that are tested together."""
+"""Numbers that are tested together at least; or twice as many."""
+
+_WORD, _PLACE = ir.IntType(64), ir.IntType(32)
 
 
-_WORD = ir.IntType(64)
-_NARROW, _WIDE = (ir.VectorType(ir.IntType(bits), LANES) for bits in (16, 32))
+def _vector(bits: int, lanes: int) -> Any:
+    return ir.VectorType(ir.IntType(bits), lanes)
 
 
-def _steps(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """How far each number is from `low`, and whether that is below `count`; of the first four arguments."""
-    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-    start = builder.bitcast(builder.gep(data, [arguments[1]]), _NARROW.as_pointer())
-    found = builder.load(start, align=2)
-    low, count = (_everywhere(builder, each, _NARROW) for each in arguments[2:4])
-    steps = builder.sub(found, low)
-    return steps, builder.icmp_unsigned("<", steps, count)
-
-
-def _within(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    return _word(builder, _steps(context, builder, signature, arguments)[1])
-
-
-def _masked(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Processors shift numbers of 32 bits by as many places each, but none of 64 bits so fast, nor of 16."""
-    steps, within = _steps(context, builder, signature, arguments)
-    places = builder.lshr(builder.zext(steps, _WIDE), _everywhere(builder, arguments[4], _WIDE))
-    low = _everywhere(builder, arguments[5], _WIDE)
-    high = _everywhere(builder, builder.lshr(arguments[5], _WORD(32)), _WIDE)
-    upper = builder.icmp_unsigned("!=", builder.and_(places, _all(32)), _all(0))
-    held = builder.lshr(builder.select(upper, high, low), builder.and_(places, _all(31)))
-    return _word(builder, builder.and_(within, builder.trunc(held, within.type)))
-
-
-def _word(builder: Any, held: Any) -> Any:
-    """A bit for each lane."""
-    return builder.zext(builder.bitcast(held, ir.IntType(LANES)), _WORD)
-
-
-def _all(value: int) -> Any:
-    return ir.Constant(_WIDE, [value] * LANES)
+def _loaded(context: Any, builder: Any, kind: Any, array: Any, at: Any, vector: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    start = builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
+    return builder.load(start, align=vector.element.width // 8)
 
 
 def _everywhere(builder: Any, word: Any, vector: Any) -> Any:
     """A vector with one value in all places."""
     value = builder.trunc(word, vector.element)
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
-    places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, _PLACE(0))
+    places = ir.Constant(ir.VectorType(_PLACE, vector.count), [0] * vector.count)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), places)
 
 
-def _lanes_within(_typing: Any, codes: Any, _at: Any, _low: Any, _count: Any) -> Any:
-    return types.uint64(codes, types.intp, types.uint64, types.uint64), _within
+def _held(builder: Any, numbers: Any, low: Any, count: Any) -> Any:
+    """A bit for each number that is one of `count` from `low` on."""
+    steps = builder.sub(numbers, _everywhere(builder, low, numbers.type))
+    found = builder.icmp_unsigned("<", steps, _everywhere(builder, count, numbers.type))
+    bits = builder.bitcast(found, ir.IntType(numbers.type.count))
+    return bits if numbers.type.count == _WORD.width else builder.zext(bits, _WORD)
 
 
-def _lanes_masked(_typing: Any, codes: Any, _at: Any, _low: Any, _count: Any, _shift: Any, _bits: Any) -> Any:
-    return types.uint64(codes, types.intp, *[types.uint64] * 4), _masked
+def _within(vector: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at, low, count = arguments
+        numbers = _loaded(context, builder, signature.args[0], array, at, vector)
+        return _held(builder, numbers, low, count)
+
+    def typed(_typing: Any, numbers: Any, _at: Any, _low: Any, _count: Any) -> Any:
+        return types.uint64(numbers, types.intp, types.uint64, types.uint64), generate
+
+    return typed
 
 
-def _plain(codes: Any, at: Any, low: Any, count: Any) -> Any:
-    steps = (codes[int(at) : int(at) + LANES].astype(np.int64) - int(low)) & 0xFFFF
-    return np.uint64(sum(1 << lane for lane in range(LANES) if steps[lane] < int(count)))
+def _in_pieces(vector: Any) -> Any:
+    """The numbers stay in registers while one piece after the other is tried."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at, pieces, first, count, left = arguments
+        numbers = _loaded(context, builder, signature.args[0], array, at, vector)
+        data = context.make_array(signature.args[2])(context, builder, pieces).data
+        mask = builder.sub(builder.shl(_WORD(1), left), _WORD(1))
+        found = cgutils.alloca_once_value(builder, _WORD(0))
+        with cgutils.for_range(builder, count) as loop:
+            piece = builder.zext(builder.load(builder.gep(data, [builder.add(first, loop.index)])), _WORD)
+            more = builder.and_(piece, mask)
+            low, some = builder.sub(piece, more), builder.shl(builder.add(more, _WORD(1)), left)
+            # The last of all numbers is in no piece.
+            whole = builder.icmp_unsigned("==", builder.add(low, some), _WORD(1 << 16))
+            some = builder.sub(some, builder.zext(whole, _WORD))
+            builder.store(builder.or_(builder.load(found), _held(builder, numbers, low, some)), found)
+        return builder.load(found)
+
+    def typed(_typing: Any, numbers: Any, _at: Any, pieces: Any, _first: Any, _count: Any, _left: Any) -> Any:
+        integers = (types.intp, types.intp, types.uint64)
+        return types.uint64(numbers, types.intp, pieces, *integers), generate
+
+    return typed
 
 
-def _plain_masked(codes: Any, at: Any, low: Any, count: Any, shift: Any, bits: Any) -> Any:
-    steps = (codes[int(at) : int(at) + LANES].astype(np.int64) - int(low)) & 0xFFFF
-    held = (
-        lane for lane in range(LANES) if steps[lane] < int(count) and int(bits) >> (int(steps[lane]) >> int(shift)) & 1
-    )
-    return np.uint64(sum(1 << lane for lane in held))
+def _plainly(bits: int, lanes: int) -> Any:
+    def plain(numbers: Any, at: Any, low: Any, count: Any) -> Any:
+        mask = (1 << bits) - 1
+        steps = (numbers[int(at) : int(at) + lanes].astype(np.int64) - int(low)) & mask
+        return np.uint64(sum(1 << lane for lane in range(lanes) if steps[lane] < int(count) & mask))
+
+    return plain
 
 
-lanes_within: Any = instruction(_plain)(_lanes_within)
-"""lanes_within(codes, at, low, count): for each of the LANES numbers from `at` on a bit, whether it is one of the
-`count` from `low` on, counted in 16 bits. The array must have them all: nobody checks."""
+def _plainly_in_pieces(lanes: int) -> Any:
+    within = _plainly(16, lanes)
 
-lanes_masked: Any = instruction(_plain_masked)(_lanes_masked)
-"""lanes_masked(codes, at, low, count, shift, bits): the same for those whose step from `low`, shifted, is the number of
-a bit that is set; `count` must not be more than 64 such steps have."""
+    def plain(numbers: Any, at: Any, pieces: Any, first: Any, count: Any, left: Any) -> Any:
+        found, mask = np.uint64(0), (1 << int(left)) - 1
+        for piece in pieces[int(first) : int(first) + int(count)].tolist():
+            low, some = piece & ~mask, ((piece & mask) + 1) << int(left)
+            found |= within(numbers, at, low, some - (low + some == 1 << 16))
+        return found
+
+    return plain
+
+
+lanes_within: Any = instruction(_plainly(16, LANES))(_within(_vector(16, LANES)))
+"""lanes_within(numbers, at, low, count): for each of the LANES numbers of 16 bits from `at` on a bit, whether it is one
+of the `count` from `low` on, counted in 16 bits. The array must have them all: nobody checks."""
+
+both_within: Any = instruction(_plainly(16, 2 * LANES))(_within(_vector(16, 2 * LANES)))
+"""The same of twice as many."""
+
+long_lanes_within: Any = instruction(_plainly(32, LANES))(_within(_vector(32, LANES)))
+"""As `lanes_within`, of numbers of 32 bits."""
+
+lanes_in_pieces: Any = instruction(_plainly_in_pieces(LANES))(_in_pieces(_vector(16, LANES)))
+"""lanes_in_pieces(numbers, at, pieces, first, count, left): as `lanes_within`, whether each number lies in one of the
+`count` pieces from pieces[first] on. Of the 16 bits of a piece all but the lower `left` are its first number, and one
+more than these is how many times two to the power of `left` it has. The last of all numbers, 2**16 - 1, is in none."""
+
+both_in_pieces: Any = instruction(_plainly_in_pieces(2 * LANES))(_in_pieces(_vector(16, 2 * LANES)))
+"""The same of twice as many."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from matchwood.core.jit import kernel
 from matchwood.engines.shared._posting_kernels import MOST_COUNTED, probe
 from matchwood.engines.shared._verification_kernels import clear, scatter, verify
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, record_at
+from matchwood.engines.shared.constraints._word_kernels import ACCEPTS_NULL, code_at, stretch
 from matchwood.engines.shared.unions._unite_kernels import note_missed, plan_union, rows_of, unite
 from matchwood.engines.shared.unions.layout import UnionScratch
 
@@ -59,11 +59,12 @@ class CountingScratch(NamedTuple):
 @kernel
 def describe_units(conjunctions: Any, units: Any, needs: Any, states: Any) -> None:
     """Set how many postings complete each unit, and whether it must be verified then."""
-    offsets, leaves, records, _ = conjunctions
+    places, words, sets, bits = conjunctions
     for unit in units:
         counted, others = 0, 0
-        for position in range(offsets[unit], offsets[unit + 1]):
-            if records[record_at(leaves, position)] & ACCEPTS_NULL == 0 and counted < MOST_COUNTED:
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            if code_at(words, sets, bits, position) & ACCEPTS_NULL == 0 and counted < MOST_COUNTED:
                 counted += 1
             else:
                 others += 1
@@ -75,9 +76,9 @@ def describe_units(conjunctions: Any, units: Any, needs: Any, states: Any) -> No
 def _touch(pool: Any, starts: Any, stops: Any, found: int) -> Any:
     """Read the ends of the stretches. The loads are independent, so their cache misses overlap."""
     touched = np.int32(0)
-    for stretch in range(found):
-        if starts[stretch] < stops[stretch]:
-            touched ^= pool[np.uint64(starts[stretch])] ^ pool[np.uint64(stops[stretch] - 1)]
+    for part in range(found):
+        if starts[part] < stops[part]:
+            touched ^= pool[np.uint64(starts[part])] ^ pool[np.uint64(stops[part] - 1)]
     return touched
 
 
@@ -124,8 +125,8 @@ def _count(pool: Any, starts: Any, stops: Any, found: int, counters: Any, units:
     with 1% and 0.01% of all units matching).
     """
     many = False
-    for stretch in range(found):
-        start, stop, before = starts[stretch], stops[stretch], used
+    for part in range(found):
+        start, stop, before = starts[part], stops[part], used
         if many and stop - start <= len(units) - used:
             used = _count_down_many(pool, start, stop, counters, units, used)
         else:
@@ -155,8 +156,8 @@ def _reset_all(needs: Any, counters: Any) -> Any:
 def _reset_touched(pool: Any, starts: Any, stops: Any, found: int, needs: Any, counters: Any) -> int:
     """The same by walking the lists again."""
     touched = 0
-    for stretch in range(found):
-        for posting in range(np.uint64(starts[stretch]), np.uint64(stops[stretch])):
+    for part in range(found):
+        for posting in range(np.uint64(starts[part]), np.uint64(stops[part])):
             unit = np.uint32(pool[posting])
             touched += counters[unit] != needs[unit]
             counters[unit] = needs[unit]
@@ -170,7 +171,7 @@ def _count_event(
 ) -> Any:  # fmt: skip
     """Write the hits of an event, whose stretches have been found, behind `used`; returns the new end, and something to
     be kept, so that no load is left out."""
-    positions, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     needs, states, always = counted.needs, counted.states, counted.always
     labels, counters, starts, stops = scratch.labels, scratch.counters, scratch.starts, scratch.stops
     units, work = output.units, output.work
@@ -180,7 +181,7 @@ def _count_event(
         unit = units[position]
         if states[unit] & VERIFIED != 0:
             work[2] += 1
-            if not verify(positions, leaves, records, intervals, unit, labels):
+            if not verify(places, words, sets, bits, unit, labels):
                 continue
         units[used] = unit
         used += 1
@@ -190,7 +191,7 @@ def _count_event(
         if states[unit] & LIVE != 0 and used < len(units):
             work[1] += 1
             work[2] += 1
-            if verify(positions, leaves, records, intervals, unit, labels):
+            if verify(places, words, sets, bits, unit, labels):
                 units[used] = unit
                 used += 1
     if total * _WALK_COST > len(needs):

@@ -14,17 +14,22 @@ import numpy as np
 
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
+from matchwood.engines.shared._access_kernels import covered
 from matchwood.engines.shared._verification_kernels import clear, scatter, verify
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    attribute_of,
+    constraint_at,
+    hull,
+    stretch,
+)
 
 BLOCK = 4096
 """Units tested together: their first tests take 48 KB, what their candidates need stays in the second-level cache."""
 
 GROUP = 16
 """Events that share a block: their dense labels stay in the first-level cache for a few hundred attributes."""
-
-FETCHED = 3
-"""Constraints of a candidate whose records are fetched before it is verified: most fail by one of the first."""
 
 ALWAYS_LOW = -1
 ALWAYS_WIDTH = 2**31 + 1
@@ -34,21 +39,11 @@ ALWAYS_WIDTH = 2**31 + 1
 @bare_kernel
 def count_attributes(conjunctions: Any, units: Any, frequency: Any) -> None:
     """Count how many constraints of these units name each attribute."""
+    places, words, sets, bits = conjunctions
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            frequency[conjunctions.records[record_at(conjunctions.leaves, position)] >> FLAG_BITS] += 1
-
-
-@kernel
-def _covered(conjunctions: Any, at: int) -> Any:
-    """How many labels the constraint of a record accepts."""
-    low, high = conjunctions.records[at + 1], conjunctions.records[at + 2]
-    if conjunctions.records[at] & SEVERAL == 0:
-        return np.int64(high) - low
-    total = np.int64(0)
-    for interval in range(low, high):
-        total += np.int64(conjunctions.intervals[2 * interval + 1]) - conjunctions.intervals[2 * interval]
-    return total
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            frequency[attribute_of(words, sets, bits, position)] += 1
 
 
 @kernel
@@ -57,22 +52,21 @@ def choose_first_tests(conjunctions: Any, units: Any, frequency: Any, attributes
 
     Of several intervals the test takes what encloses them all; verification is exact.
     """
-    offsets, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     for unit in units:
         attributes[unit], lows[unit], widths[unit] = 0, ALWAYS_LOW, ALWAYS_WIDTH
         least = np.inf
-        for position in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, position)
-            code, low, high = records[at], records[at + 1], records[at + 2]
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            code, low, high = constraint_at(words, sets, bits, position)
             if code & ACCEPTS_NULL != 0:
                 continue
-            cost = float(_covered(conjunctions, at)) * frequency[code >> FLAG_BITS]
+            cost = float(covered(sets, code, low, high)[0]) * frequency[code >> FLAG_BITS]
             if cost >= least:
                 continue
             least = cost
-            if code & SEVERAL != 0:
-                low, high = (intervals[2 * low], intervals[2 * high - 1]) if low < high else (0, 0)
-            attributes[unit], lows[unit], widths[unit] = code >> FLAG_BITS, low, max(1, high - low)
+            start, stop = hull(sets, code, low, high)
+            attributes[unit], lows[unit], widths[unit] = code >> FLAG_BITS, start, max(1, stop - start)
 
 
 @kernel
@@ -87,21 +81,13 @@ def _candidates(attributes: Any, lows: Any, widths: Any, start: int, stop: int, 
 
 
 @kernel
-def _fetch(offsets: Any, leaves: Any, records: Any, candidates: Any, count: Any) -> None:
-    """Ask for what verification will read: the candidates' constraints, then the records of the first of them. These
-    cache misses overlap, which those of verification, each behind a branch, do not."""
-    one = np.uint64(1)
+def _fetch(places: Any, words: Any, candidates: Any, count: Any) -> None:
+    """Ask for what verification will read: these cache misses overlap, which those of verification, each behind a
+    branch, do not."""
     for place in range(count):
-        unit = np.uint64(candidates[place])
-        prefetch(leaves, offsets[unit])
-        prefetch(leaves, offsets[unit + one])
+        prefetch(places, np.int64(candidates[place]))
     for place in range(count):
-        unit = np.uint64(candidates[place])
-        position, end = np.uint64(offsets[unit]), np.uint64(offsets[unit + one])
-        end = min(end, position + np.uint64(FETCHED))
-        while position < end:
-            prefetch(records, record_at(leaves, position))
-            position += one
+        prefetch(words, np.int64(places[np.uint64(candidates[place])]))
 
 
 @kernel
@@ -126,7 +112,7 @@ def match_scan(
 
     `labels` holds a row for each event of a group, NULL_LABEL throughout between the calls.
     """
-    positions, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     attributes, lows, widths = tests.attributes, tests.lows, tests.widths
     total, last, used, verified = len(widths), len(events.offsets) - 1, 0, np.int64(0)
     counts = np.zeros(GROUP, dtype=np.int64)
@@ -143,12 +129,12 @@ def match_scan(
             for member in range(group):
                 row = labels[member]
                 found = np.int64(_candidates(attributes, lows, widths, start, stop, row, candidates))
-                _fetch(positions, leaves, records, candidates, found)
+                _fetch(places, words, candidates, found)
                 verified += found
                 end = used + member * live + counts[member]
                 for position in range(found):
                     unit = np.uint64(candidates[position])
-                    if verify(positions, leaves, records, intervals, unit, row):
+                    if verify(places, words, sets, bits, unit, row):
                         units[end] = unit
                         end += 1
                 counts[member] = end - used - member * live

@@ -238,16 +238,24 @@ class Engine(Structure):
     unit_kind: ClassVar[str] = "conjunctions"
     clauses: ClassVar[bool] = False
     """Whether its units may be conjunctions of clauses, so that rules are handed over as such where that is smaller."""
+    keeps_positions: ClassVar[bool] = False
+    """Whether it keeps where the store has something: then no other engine may lay the same store out."""
 
     def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
         self.store = store
         self._configure(options)
         self.start()
 
+    def start(self) -> None:
+        super().start()
+        self._arrangement = self.store.arrangement
+
     def check(self) -> None:
         if not self.sound:
             self.store.check()
             super().check()
+        if self.keeps_positions and self._arrangement is not self.store.arrangement:
+            raise RuntimeError(f"another engine has laid out the store of this {self.name!r}: give each a copy")
 
     def rebuild(self) -> None:
         self.start()

@@ -35,8 +35,7 @@ def test_every_engine_has_its_share_on_every_workload(rows: list[dict[str, Any]]
 def test_traffic_is_counted_event_by_event() -> None:
     given = encoded(begen(rules=400, events=20, matching=0.05, seed=3))
     for name in bandwidth.ENGINES:
-        # If none is packed, every candidate is one test of its own.
-        engine = engine_class(name)(given.store, {} if name == "counting" else {"packed": 0})
+        engine = engine_class(name)(given.store.copy())
         engine.rebuild()
         work = engine.match(given.events, 0, Workspace()).work
         assert work.candidates > 0
@@ -46,19 +45,9 @@ def test_traffic_is_counted_event_by_event() -> None:
             assert found.gathers == pytest.approx(work.postings / events)
             expected = 8 * pairs + 4 * work.matched + 4 * work.postings + 2 * given.store.live * events
         else:
-            assert found.gathers >= work.verified / events
-            expected = 8 * pairs + 4 * work.matched + 16 * work.candidates
+            assert found.gathers == pytest.approx(2 * work.verified / events)
+            store = given.store.view()
+            said = (store.words.nbytes + store.sets.nbytes) / given.store.live
+            expected = 8 * pairs + 4 * work.matched + 8 * work.candidates + said * work.verified
         assert found.streamed == pytest.approx(expected / events)
         assert found.touched == found.streamed + 64 * found.gathers
-
-
-def test_packed_candidates_are_read_in_sequence() -> None:
-    given = encoded(begen(rules=2_000, events=20, matching=0.05, seed=3))
-    found = {}
-    for least in (0, 2):
-        engine = engine_class("pstbloom")(given.store, {"packed": least})
-        engine.rebuild()
-        found[least] = bandwidth.traffic_of(engine, given)
-    assert found[2].gathers < found[0].gathers / 2
-    assert found[2].streamed > found[0].streamed
-    assert found[2].touched < found[0].touched

@@ -112,7 +112,7 @@ def test_every_byte_of_the_default_engine_has_a_purpose(results: dict[str, Any])
 
 
 def test_a_column_without_a_purpose_is_an_error() -> None:
-    columns = {"records": 120, "intervals": 0, "more": 8}
-    assert memory.by_purpose({"records": 120, "more": 0}, {"constraints": ("records",)}) == {"constraints": 120}
+    columns = {"words": 120, "sets": 0, "more": 8}
+    assert memory.by_purpose({"words": 120, "more": 0}, {"constraints": ("words",)}) == {"constraints": 120}
     with pytest.raises(WrongAnswer, match="what these columns are for: more"):
         memory.by_purpose(columns, memory.STORE)

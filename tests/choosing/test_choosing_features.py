@@ -41,6 +41,19 @@ def test_the_figures_of_a_few_rules() -> None:
     assert features_of(store, SampleShares(sample), hits=7.0).hits == 7.0
 
 
+def test_the_order_of_constraints_and_of_units_changes_no_figure() -> None:
+    given = encoded(begen(rules=2_000, events=300, matching=0.01, seed=3))
+    known = SampleShares(given.events)
+    before = [features_of(given.store, statistics) for statistics in (None, known)]
+    units = given.store.live_units()
+    sizes = given.store.sizes(units)
+    turned = [place for size in sizes.tolist() for place in reversed(range(size))]
+    given.store.reorder(units, np.cumsum(sizes) - sizes, np.array(turned, np.int32))
+    given.store.lay_out(units[::-1])
+    for statistics, expected in zip((None, known), before, strict=True):
+        assert features_of(given.store, statistics)._asdict() == pytest.approx(expected._asdict(), rel=1e-6)
+
+
 def test_an_empty_store_has_features() -> None:
     found = features_of(store_of(Index("scan")), None)
     assert (found.units, found.hits, found.candidates) == (0, 0, 0)

@@ -20,7 +20,7 @@ from test_engines_counting import check_ranges, one_sided
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.engines import ConjunctionStore, Workspace
 from matchwood.engines.base import Work
-from matchwood.engines.betree._place_kernels import hull
+from matchwood.engines.betree._place_kernels import hull_of
 from matchwood.engines.betree.draw import Bucket, buckets
 from matchwood.engines.betree.engine import BETree
 from matchwood.errors import CorruptSnapshot, InvalidArgument
@@ -77,7 +77,7 @@ def test_table_one() -> None:
     }
     for name, (constraint, interval) in operators.items():
         store, _ = stored([(constraint,)])
-        assert tuple(map(int, hull(store.view().records, store.view().intervals, 0))) == interval, name
+        assert tuple(map(int, hull_of(store.view(), 0))) == interval, name
 
 
 A, B, C, D = range(4)

@@ -114,8 +114,8 @@ def test_random_changes_over_all_pairs_of_options(options: dict[str, Any]) -> No
             inside |= set(more.tolist())
         live = {unit: contents[unit] for unit in inside}
         assert found(engine, encode_events(events)) == expected(live, events)
-        store._alive.writable()[:] = False
-        store._alive.writable()[sorted(inside)] = True
+        store._held.writable()[:] = 0
+        store._held.writable()[sorted(inside)] = 2
         assert engine.audit() == []
     again = BETree(store, options)
     again.restore(frozen(engine.arrays()), engine.header())

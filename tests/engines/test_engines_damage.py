@@ -23,7 +23,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("kindex", {"compressed": True, "direct": False}),
     ("pstbloom", {"signatures": True, "signature_bits": 2}),
     ("psthash", {"access": 3, "dense": 2}),
-    ("pstbloom", {"packed": 1}),
+    ("pstbloom", {}),
     ("betree", {"max_cap": 2, "directory": "generic", "evaluation": "hybrid", "bloom_bits": 32, "window": 10}),
     ("hem", {"plan": "triangle", "grid": 3}),
 ]

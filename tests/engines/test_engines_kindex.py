@@ -335,7 +335,7 @@ def test_clauses_are_refused_by_a_store_that_knows_none() -> None:
     engine, _ = indexed(CLAUSES)
     store = ConjunctionStore()
     store.restore(frozen(engine.store.arrays()), engine.store.header())
-    with pytest.raises(CorruptSnapshot, match="attributes are miscounted"):
+    with pytest.raises(CorruptSnapshot, match="a word names what there is not"):
         store.check()
 
 

@@ -1,28 +1,93 @@
-"""The store of conjunctions: sharing, uses, dead units, relabelling, compaction."""
+"""The store of conjunctions: sharing, uses, dead units, order, relabelling, compaction, damage."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
-from engines_support import COMPILED, Constraint, decode, encode, frozen, random_conjunctions, stored
+from engines_support import COMPILED, Conjunction, Constraint, decode, encode, frozen, random_conjunctions, stored
 
 from matchwood.encoding.codes import TOP_LABEL, EncodedRows
 from matchwood.engines import ConjunctionStore
-from matchwood.engines.shared._store_kernels import look_up
-from matchwood.engines.shared.constraints._leaf_kernels import GrowingLeaves, leaf_like
-from matchwood.engines.shared.constraints._record_kernels import WIDTH
-from matchwood.engines.shared.constraints._tagged_table_kernels import tag_of
+from matchwood.engines.shared._store_kernels import _set_like, look_up
+from matchwood.engines.shared.constraints._set_kernels import LABEL_BITS, NARROW, PAIRED, WIDE, form_of, set_end
+from matchwood.engines.shared.constraints._slot_kernels import EMPTY, TOMBSTONE, slot_for
+from matchwood.engines.shared.constraints._word_kernels import ALTERNATIVE, LAST, NOWHERE, SET
+from matchwood.engines.shared.constraints.words import rank_bits_for
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 
 SIZE = 2_000 if COMPILED else 150
+
+SPREADS = [1, 1 << 15, 1 << 20]
+"""How far labels lie apart: the rounder they are, the less room a constraint needs. The first lead to wide sets, the
+second to paired ones, the last to words, narrow sets, and paired ones for pieces that are long."""
 
 
 def units_of(*numbers: int) -> np.ndarray:
     return np.array(numbers, dtype=np.int32)
 
 
-def test_each_distinct_conjunction_is_kept_once() -> None:
-    conjunctions = random_conjunctions(np.random.default_rng(1), SIZE)
+def spread_out(conjunctions: Sequence[Conjunction], spread: int) -> list[Conjunction]:
+    """The same with labels further apart."""
+
+    def label(each: int) -> int:
+        return each if each == TOP_LABEL else each * spread
+
+    return [
+        tuple(one._replace(intervals=tuple((label(low), label(high)) for low, high in one.intervals)) for one in rule)
+        for rule in conjunctions
+    ]
+
+
+def random_rules(seed: int, count: int, spread: int = 1, **more: int) -> list[Conjunction]:
+    return spread_out(random_conjunctions(np.random.default_rng(seed), count, **more), spread)
+
+
+def needs_set(constraint: Constraint, bits: int) -> bool:
+    """Whether no word says all of a constraint where ranks have so many bits."""
+    if len(constraint.intervals) != 1 or constraint.accepts_null:
+        return True
+    (low, high), rank = constraint.intervals[0], 1 << LABEL_BITS - bits
+    fits = (low | (high + (high == TOP_LABEL))) % rank == 0
+    return not fits or constraint.attribute >= 1 << 29 - 2 * bits
+
+
+def sets_needed(rules: Sequence[Conjunction], bits: int = rank_bits_for(1)) -> int:
+    return len({each for rule in rules for each in rule if needs_set(each, bits)})
+
+
+def beginnings(store: ConjunctionStore) -> list[int]:
+    """Where the sets of a store begin."""
+    found, sets = [], store.view().sets
+    at = 0
+    while at < len(sets):
+        found.append(at)
+        at = int(set_end(sets, at))
+    return found
+
+
+def sets_in(store: ConjunctionStore) -> int:
+    return len(beginnings(store))
+
+
+def restored(arrays: dict[str, Any], header: dict[str, Any], clauses: bool = False) -> ConjunctionStore:
+    """A store that was restored and checked."""
+    store = ConjunctionStore(clauses)
+    store.restore(frozen(arrays), header)
+    store.check()
+    return store
+
+
+def same_arrays(one: ConjunctionStore, other: ConjunctionStore, *names: str) -> None:
+    for name in names:
+        assert np.array_equal(one.arrays()[name], other.arrays()[name]), name
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_each_distinct_conjunction_is_kept_once(spread: int) -> None:
+    conjunctions = random_rules(1, SIZE, spread)
     store = ConjunctionStore()
     added = store.add(encode(conjunctions))
     distinct = list(dict.fromkeys(conjunctions))
@@ -30,14 +95,27 @@ def test_each_distinct_conjunction_is_kept_once() -> None:
     assert [distinct[unit] for unit in added.units.tolist()] == conjunctions
     assert added.new_units.tolist() == list(range(len(distinct)))
     assert decode(store.encoded(added.units)) == conjunctions
+    assert store.sizes(added.units).tolist() == [len(each) for each in conjunctions]
+    assert sets_in(store) == sets_needed(conjunctions)
     assert store.audit() == []
 
 
+def test_labels_that_lie_apart_need_less_room() -> None:
+    """The forms of sets that the labels of these tests lead to."""
+    found = []
+    for spread in SPREADS:
+        store, _ = stored(random_rules(1, SIZE, spread))
+        forms = [int(form_of(store.view().sets[at])) for at in beginnings(store)]
+        found.append({form for form in (NARROW, PAIRED, WIDE) if 10 * forms.count(form) > len(forms)})
+        assert store.has_wide_sets == (WIDE in forms)
+    assert found == [{WIDE}, {PAIRED}, {NARROW, PAIRED}]
+
+
 @pytest.mark.parametrize("clauses", [False, True])
-def test_conjunctions_by_their_leaves_are_stored_like_all_others(clauses: bool) -> None:
-    """Found alike, and said alike, whatever was there before; the numbers of leaves are those of either way."""
-    rng = np.random.default_rng(7)
-    conjunctions = random_conjunctions(rng, SIZE)
+@pytest.mark.parametrize("spread", SPREADS)
+def test_conjunctions_by_their_leaves_are_stored_like_all_others(spread: int, clauses: bool) -> None:
+    """Found alike, and said alike, whatever was there before; words and sets are those of either way."""
+    conjunctions = random_rules(7, SIZE, spread)
     leaves = list(dict.fromkeys(constraint for conjunction in conjunctions for constraint in conjunction))
     places = {leaf: place for place, leaf in enumerate(leaves)}
     one, other = ConjunctionStore(clauses), ConjunctionStore(clauses)
@@ -50,7 +128,7 @@ def test_conjunctions_by_their_leaves_are_stored_like_all_others(clauses: bool) 
         assert (added.units == expected.units).all()
         assert decode(one.encoded(added.units)) == batch
     assert one.header() == other.header()
-    assert (one.leaves, one.bytes_verify) == (other.leaves, other.bytes_verify)
+    same_arrays(one, other, "places", "words", "sets", "held", "slots")
     assert one.audit() == other.audit() == []
 
 
@@ -68,6 +146,7 @@ def test_repeated_conjunctions_are_handed_back() -> None:
     assert store.uses.tolist() == [3, 2, 1]
 
 
+@pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize(
     "others",
     [
@@ -77,72 +156,80 @@ def test_repeated_conjunctions_are_handed_back() -> None:
         (Constraint(3, ((5, 9),)),),
         (Constraint(3, ((4, 5), (6, 9))),),
         (Constraint(3, (), True),),
+        (Constraint(3, ((4, TOP_LABEL),)),),
         (Constraint(3, ((4, 9),)), Constraint(4, ((0, 1),))),
+        (Constraint(2, ((4, 9),)), Constraint(3, ((4, 9),))),
         (),
     ],
 )
-def test_what_differs_in_one_thing_is_another(others: tuple[Constraint, ...]) -> None:
+def test_what_differs_in_one_thing_is_another(others: tuple[Constraint, ...], spread: int) -> None:
+    first, other = spread_out([(Constraint(3, ((4, 9),)),), others], spread)
     store = ConjunctionStore()
-    store.add(encode([(Constraint(3, ((4, 9),)),)]))
-    assert store.add(encode([others])).new_units.tolist() == [1]
+    store.add(encode([first]))
+    assert store.add(encode([other])).new_units.tolist() == [1]
+    assert decode(store.encoded(units_of(0, 1))) == [first, other]
 
 
-def test_equal_hashes_are_told_apart_by_contents() -> None:
-    """Units and leaves whose hashes are all the same, so that every search walks over all others."""
-    conjunctions = list(dict.fromkeys(random_conjunctions(np.random.default_rng(2), 60)))
-    store, _ = stored(conjunctions)
-    same, alike = np.uint64(7 << 20), np.full(2 * max(store.count, store.leaves), 7, np.int64)
-    tags, table = (np.zeros(len(alike), kind) for kind in (np.uint8, np.int32))
-    offsets, leaves, records, intervals = store.view()
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_equal_hashes_are_told_apart_by_contents(ordered: bool, spread: int) -> None:
+    """Units and sets whose hashes are all the same, so that every search walks over all others."""
+    store, _ = stored(list(dict.fromkeys(random_rules(2, 60, spread))))
+    same, bits = np.uint64(7 << 20), 16
+    places, words, sets, _ = store.view()
+    slots = np.full(2 * store.count, EMPTY, np.uint32)
     for unit in range(store.count):
-        slot = look_up(tags, table, same, offsets, leaves, unit)
-        tags[-1 - slot], table[-1 - slot] = tag_of(same), unit
-    found = [table[look_up(tags, table, same, offsets, leaves, unit)] for unit in range(store.count)]
-    assert found == list(range(store.count))
-    growing = GrowingLeaves(records, intervals, np.zeros(len(alike), np.uint8), np.zeros(len(alike), np.int32))
-    for leaf in range(store.leaves):
-        slot = leaf_like(growing, same, WIDTH * leaf)
-        growing.leaf_tags[-1 - slot], growing.leaf_table[-1 - slot] = tag_of(same), leaf
-    assert [leaf_like(growing, same, WIDTH * leaf) for leaf in range(store.leaves)] == list(range(store.leaves))
+        slot = look_up(slots, bits, same, places, words, np.int64(places[unit]), ordered)
+        slots[-1 - slot] = slot_for(same, unit, bits)
+    found = [slots[look_up(slots, bits, same, places, words, np.int64(first), ordered)] for first in places]
+    assert [int(slot) & 2**bits - 1 for slot in found] == list(range(store.count))
+    begins = beginnings(store)
+    ends, slots = [*begins[1:], len(sets)], np.full(2 * len(begins), EMPTY, np.uint32)
+    for at, end in zip(begins, ends, strict=True):
+        slots[-1 - _set_like(sets, slots, bits, same, at, end - at)] = slot_for(same, at, bits)
+    found = [_set_like(sets, slots, bits, same, at, end - at) for at, end in zip(begins, ends, strict=True)]
+    assert found == begins
 
 
-def intervals_of(store: ConjunctionStore) -> int:
-    """How many intervals the store has beside its records."""
-    return len(store.view().intervals) // 2
-
-
-def test_equal_constraints_are_kept_once() -> None:
+@pytest.mark.parametrize("spread", SPREADS)
+def test_equal_constraints_are_kept_once(spread: int) -> None:
     values, others = ((1, 2), (4, 9)), ((1, 2), (5, 9))
     store = ConjunctionStore()
     rules = [(Constraint(0, values), Constraint(1, ((step, step + 1),))) for step in range(20)]
-    store.add(encode(rules))
-    assert (store.leaves, intervals_of(store)) == (21, 2)
     more = [(Constraint(0, values, True),), (Constraint(0, others),), (Constraint(1, values),), (Constraint(0, ()),)]
+    rules, more = spread_out(rules, spread), spread_out(more, spread)
+    store.add(encode(rules))
+    assert sets_in(store) == sets_needed(rules) == (1 if spread == 1 << 20 else 21)
+    before = sets_in(store)
     for rule in more:
         store.add(encode([rule]))
-    assert (store.leaves, intervals_of(store)) == (25, 8), "each that differs in anything is another"
+    assert sets_in(store) == before + 4, "each that differs in anything is another"
     assert decode(store.encoded(store.live_units())) == rules + more
     assert store.add(encode([rules[3], more[1]])).new_units.tolist() == []
-    assert store.leaves == 25
-    store.relabel(0, np.array([1, 4, 5], dtype=np.int32), np.array([2, 40, 50], dtype=np.int32))
-    for rule, intervals in ((0, ((2, 2), (40, 9))), (20, ((2, 2), (40, 9))), (21, ((2, 2), (50, 9)))):
-        assert decode(store.encoded(units_of(rule)))[0][0].intervals == intervals
-    assert decode(store.encoded(units_of(22)))[0][0].intervals == values
-    store.add(encode([(Constraint(0, ((2, 2), (50, 9))), Constraint(7, values))]))
-    assert store.leaves == 26, "found by the labels that they have now"
+    assert sets_in(store) == before + 4
+    old = np.array([1, 2, 4, 5, 9], np.int32) * np.int32(spread)
+    new = np.array([2, 3, 40, 50, 60], np.int32) * np.int32(spread)
+    store.relabel(0, old, new)
+    changed = spread_out([(Constraint(0, ((2, 3), (40, 60))),), (Constraint(0, ((2, 3), (50, 60))),)], spread)
+    for unit, intervals in ((0, changed[0]), (20, changed[0]), (21, changed[1])):
+        assert decode(store.encoded(units_of(unit)))[0][0].intervals == intervals[0].intervals
+    assert decode(store.encoded(units_of(22))) == [more[2]]
+    assert sets_in(store) == before + 4
+    store.add(encode([(changed[1][0], *spread_out([(Constraint(7, values),)], spread)[0])]))
+    assert sets_in(store) == before + 5, "found by the labels that they have now"
     assert store.audit() == []
 
 
+@pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("cut", [1, 7, 60])
-def test_constraints_are_shared_alike_however_rules_come(cut: int) -> None:
-    conjunctions = random_conjunctions(np.random.default_rng(3), SIZE // 4, top=24)
+def test_constraints_are_shared_alike_however_rules_come(cut: int, spread: int) -> None:
+    conjunctions = random_rules(3, SIZE // 4, spread, top=24)
     store, _ = stored(conjunctions)
-    assert store.leaves == len({each for rule in conjunctions for each in rule})
+    assert sets_in(store) == sets_needed(conjunctions)
     bit_by_bit = ConjunctionStore()
     for first in range(0, len(conjunctions), cut):
         bit_by_bit.add(encode(conjunctions[first : first + cut]))
-    for name in ("leaves", "records", "intervals", "offsets"):
-        assert (bit_by_bit.arrays()[name] == store.arrays()[name]).all(), name
+    same_arrays(bit_by_bit, store, "places", "words", "sets", "held")
 
 
 def test_a_constraint_of_dead_units_alone_is_no_hindrance_after_relabelling() -> None:
@@ -153,10 +240,9 @@ def test_a_constraint_of_dead_units_alone_is_no_hindrance_after_relabelling() ->
     store.relabel(0, np.array([20, 30], np.int32), np.array([5, 9], np.int32))
     assert store.audit() == []
     assert store.add(encode([(Constraint(0, ((5, 9),)),)])).units.tolist() == [1]
-    again = ConjunctionStore()
-    again.restore(frozen(store.arrays()), store.header())
+    again = restored(store.arrays(), store.header())
     assert again.add(encode([(Constraint(0, ((5, 9),)), Constraint(1, ((5, 9),)))])).new_units.tolist() == [2]
-    assert again.leaves == store.leaves + 1
+    assert sets_in(again) == sets_in(store) + 1
     assert again.audit() == []
 
 
@@ -167,9 +253,9 @@ def test_tables_grow_with_what_they_find() -> None:
         store.add(
             encode([(Constraint(step % 7, ((step, step + 1),)),) for step in range(first, min(first + 97, count))])
         )
-    assert store.leaves == store.count == count
-    for tags in (store._tags.view(), store._leaf_tags.view()):
-        assert count / 0.85 < len(tags) < 3 * count + 64
+    assert sets_in(store) == store.count == count
+    for slots in (store._slots.view(), store._set_slots.view()):
+        assert count / 0.85 < len(slots) < 3 * count + 64
     dying = units_of(*range(0, count, 2))
     store.free(store.drop(dying))
     store.add(encode([(Constraint(9, ((step, step + 1),)),) for step in range(count)]))
@@ -177,53 +263,133 @@ def test_tables_grow_with_what_they_find() -> None:
     assert store.live == count // 2 + count
 
 
-@pytest.mark.parametrize("clauses", [False, True])
-def test_a_store_from_before_constraints_had_numbers_still_opens(clauses: bool) -> None:
-    conjunctions = random_conjunctions(np.random.default_rng(11), SIZE // 2)
-    store = ConjunctionStore(clauses)
-    added = store.add(encode(conjunctions))
-    gone = np.unique(added.units[: SIZE // 8])
+def test_numbers_that_slots_hold_grow_beyond_the_bits_that_a_table_began_with() -> None:
+    """Units and sets, one after the other and many at once: slots name each by as many bits as it needs."""
+    rules = [(Constraint(step % 7, ((step, step + 1), (step + 3, step + 4))),) for step in range(SIZE)]
+    for cut in (1, 50, len(rules)) if COMPILED else (50,):
+        store = ConjunctionStore()
+        for first in range(0, len(rules), cut):
+            store.add(encode(rules[first : first + cut]))
+        assert 1 << store._unit_bits >= store.count > 1 << 7
+        assert 1 << store._set_bits >= len(store.view().sets) > 1 << 8
+        assert store.audit() == []
+        assert not len(store.add(encode(rules)).new_units)
+
+
+# ---------------------------------------------------------------------- older stores
+
+
+def older(store: ConjunctionStore) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What was saved when each constraint was a record of its own."""
+    said = store.encoded(np.arange(store.count, dtype=np.int32))
+    counts = np.diff(said.pieces)
+    several = counts != 1
+    codes = said.attributes << 2 | np.where(said.accepts_null, 1, 0) | np.where(several, 2, 0)
+    if len(said.alternatives):
+        codes |= np.where(said.alternatives, 1 << 30, 0).astype(np.int32)
+    beside = np.repeat(several, counts)
+    stops = np.cumsum(np.where(several, counts, 0))
+    low, high = np.append(said.low, 0)[said.pieces[:-1]], np.append(said.high, 0)[said.pieces[:-1]]
+    fields = codes, np.where(several, stops - counts, low), np.where(several, stops, high)
+    arrays = {
+        "offsets": said.offsets,
+        "records": np.stack(fields, axis=1).ravel().astype(np.int32),
+        "intervals": np.stack((said.low[beside], said.high[beside]), axis=1).ravel(),
+        "uses": store.uses,
+        "alive": store.alive,
+        "hashes": np.zeros(store.count, np.uint64),
+        "table": np.full(16, -1, np.int32),
+    }
+    return arrays, {"live": store.live, "attributes": store.attributes, "tombstones": 5}
+
+
+def store_with_dead_units(spread: int, clauses: bool = False) -> tuple[ConjunctionStore, list[Conjunction], np.ndarray]:
+    """A store, what was added, and the units of that, some of which are dead."""
+    conjunctions = random_rules(11, SIZE // 2, spread)
+    store, encoded = ConjunctionStore(clauses), encode(conjunctions)
+    if clauses:
+        inside = np.ones(len(encoded.attributes), np.bool_)
+        inside[np.minimum(encoded.offsets[:-1], len(inside) - 1)] = False
+        encoded = encoded._replace(alternatives=inside & (np.random.default_rng(3).random(len(inside)) < 0.3))
+    units = store.add(encoded).units
+    gone = np.unique(units[: SIZE // 8])
     store.free(store.drop(np.repeat(gone, store.uses[gone])))
-    again = ConjunctionStore(clauses)
-    again.restore(frozen(older(store)), {**store.header(), "tombstones": 5})
-    again.check()
-    assert decode(again.encoded(added.units)) == conjunctions
+    return store, conjunctions, units
+
+
+@pytest.mark.parametrize("clauses", [False, True])
+@pytest.mark.parametrize("spread", SPREADS)
+def test_a_store_from_when_constraints_were_records_still_opens(spread: int, clauses: bool) -> None:
+    store, conjunctions, units = store_with_dead_units(spread, clauses)
+    again = restored(*older(store), clauses)
+    assert decode(again.encoded(units)) == conjunctions
+    assert np.array_equal(again.encoded(units).alternatives, store.encoded(units).alternatives)
     assert np.array_equal(again.alive, store.alive)
     assert np.array_equal(again.uses, store.uses)
-    assert again.leaves == store.leaves
+    assert sets_in(again) == sets_in(store)
     assert again.audit() == []
-    assert again.add(encode(conjunctions[-3:])).new_units.tolist() == []
+    assert again.add(store.encoded(units[-3:])).new_units.tolist() == []
+    assert restored(again.arrays(), again.header(), clauses).audit() == []
 
 
-@pytest.mark.parametrize("name", ["offsets", "records", "intervals", "alive"])
-def test_an_older_store_that_is_damaged_is_refused(name: str) -> None:
-    store, _ = stored(random_conjunctions(np.random.default_rng(12), 50))
-    arrays = older(store)
-    arrays[name] = arrays[name][:-1]
+def put(name: str, place: int, value: int) -> Callable[[dict[str, np.ndarray]], None]:
+    """Damage: another value at a place of an array."""
+
+    def damage(arrays: dict[str, np.ndarray]) -> None:
+        arrays[name] = arrays[name].copy()
+        arrays[name][place] = value
+
+    return damage
+
+
+def cut(name: str) -> Callable[[dict[str, np.ndarray]], None]:
+    """Damage: an array without its last element."""
+
+    def damage(arrays: dict[str, np.ndarray]) -> None:
+        arrays[name] = arrays[name][:-1]
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(cut(name) for name in ("offsets", "records", "intervals", "uses", "alive")),
+        put("offsets", 3, -1),
+        put("offsets", 3, 10**6),
+        put("records", 0, -1),
+        put("records", 0, 1 << 30),
+        put("records", 0, 900 << 2),
+        put("records", 1, -5),
+        put("records", 2, -5),
+        put("intervals", 1, -1),
+        put("uses", 0, -1),
+        put("alive", 0, 0),
+    ],
+)
+def test_an_older_store_that_is_damaged_is_refused(damage: Callable[[dict[str, np.ndarray]], None]) -> None:
+    store, _ = stored(list(filter(None, random_rules(12, 50))))
+    arrays, header = older(store)
+    damage(arrays)
     with pytest.raises(CorruptSnapshot):
-        ConjunctionStore().restore(frozen(arrays), store.header())
+        restored(arrays, header)
 
 
-def older(store: ConjunctionStore) -> dict[str, np.ndarray]:
-    """The arrays as they were saved before constraints had numbers."""
-    offsets, leaves, records, intervals = store.view()
-    arrays = {"offsets": offsets.astype(np.int64), "intervals": intervals.copy(), "uses": store.uses.copy()}
-    arrays |= {"hashes": np.zeros(store.count, np.uint64), "table": np.full(16, -1, np.int32)}
-    return {**arrays, "records": records.reshape(-1, WIDTH)[leaves].ravel(), "alive": store.alive.copy()}
+# ---------------------------------------------------------------------- life
 
 
-def test_a_restored_store_shares_what_comes_later() -> None:
-    conjunctions = random_conjunctions(np.random.default_rng(4), SIZE // 4, top=24)
+@pytest.mark.parametrize("spread", SPREADS)
+def test_a_restored_store_shares_what_comes_later(spread: int) -> None:
+    conjunctions = random_rules(4, SIZE // 4, spread, top=24)
     store, said = stored(conjunctions)
-    again = ConjunctionStore()
-    again.restore(frozen(store.arrays()), store.header())
-    before = again.leaves
+    again = restored(store.arrays(), store.header())
+    before = sets_in(again)
     assert again.add(encode(conjunctions)).new_units.tolist() == []
-    assert again.leaves == before
-    fresh = [(Constraint(20, ((1, 2), (4, 5))), *rule) for rule in said.values()]
+    assert sets_in(again) == before
+    fresh = [(*rule, Constraint(20, ((1, 2), (4, 5)))) for rule in said.values()]
     again.add(encode(fresh))
     assert decode(again.encoded(again.live_units())) == [*said.values(), *fresh]
-    assert again.leaves == before + 1
+    assert sets_in(again) == before + 1
     assert again.audit() == []
 
 
@@ -249,6 +415,45 @@ def test_uses_are_not_counted_below_none() -> None:
         store.free(units_of(0))
 
 
+@pytest.mark.parametrize("cut", [1, 100, 1000])
+def test_uses_are_counted_beyond_a_byte(cut: int) -> None:
+    """A byte each, until one does not fit: then four. Whoever adds notices nothing, in the middle of a batch either."""
+    often, seldom = (Constraint(0, ((1, 2),)),), (Constraint(1, ((1, 2),)),)
+    rules = [seldom, *[often] * 253]
+    store = ConjunctionStore()
+    store.add(encode(rules))
+    assert store.bytes_by_column()["held"] == 2
+    store.add(encode([often]))
+    assert store.uses.tolist() == [1, 254]
+    assert store.bytes_by_column()["held"] == 2
+    again = restored(store.arrays(), store.header())
+    more = [often] * 700 + [(Constraint(2, ((1, 2),)),), seldom]
+    for first in range(0, len(more), cut):
+        again.add(encode(more[first : first + cut]))
+    assert again.uses.tolist() == [2, 954, 1]
+    assert again.bytes_by_column()["held"] == 12
+    last = restored(again.arrays(), again.header())
+    assert last.drop(np.full(953, 1, np.int32)).tolist() == []
+    assert last.drop(units_of(1, 2)).tolist() == [1, 2]
+    last.free(units_of(1, 2))
+    assert last.compact().tolist() == [0, -1, -1]
+    assert last.uses.tolist() == [2]
+    assert last.add(encode([often])).units.tolist() == [1]
+    assert last.audit() == []
+
+
+def test_a_conjunction_without_constraints_has_no_place() -> None:
+    store = ConjunctionStore()
+    assert store.add(encode([(), (Constraint(0, ((1, 2),)),), ()])).units.tolist() == [0, 1, 0]
+    assert store.view().places.tolist() == [NOWHERE, 0]
+    assert store.sizes(units_of(0, 1)).tolist() == [0, 1]
+    store.lay_out(units_of(1, 0))
+    assert store.view().places.tolist() == [NOWHERE, 0]
+    store.free(store.drop(units_of(0, 0)))
+    assert store.add(encode([()])).units.tolist() == [2]
+    assert store.audit() == []
+
+
 def test_relabelling_rewrites_one_attribute_alone() -> None:
     several = Constraint(1, ((0, 4), (8, TOP_LABEL)))
     store, _ = stored([(Constraint(0, ((4, 8),)), several), (several,)])
@@ -260,8 +465,23 @@ def test_relabelling_rewrites_one_attribute_alone() -> None:
     assert store.audit() == []
 
 
-def test_compaction_closes_the_holes_and_keeps_uses() -> None:
-    store, contents = stored(random_conjunctions(np.random.default_rng(3), SIZE))
+def test_relabelling_makes_sets_of_words_and_words_of_sets() -> None:
+    near, far = np.arange(1, 64, dtype=np.int32), np.arange(1, 64, dtype=np.int32) << 20
+    rules = random_rules(13, SIZE // 4, attributes=3)
+    store, _ = stored(rules)
+    for old, new, spread in ((near, far, 1 << 20), (far, near, 1)):
+        for attribute in range(3):
+            store.relabel(attribute, old, new)
+        now = spread_out(rules, spread)
+        assert sets_in(store) == sets_needed(now)
+        assert store.has_wide_sets == (spread == 1)
+        assert not len(store.add(encode(now)).new_units)
+        assert store.audit() == []
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_compaction_closes_the_holes_and_keeps_uses(spread: int) -> None:
+    store, contents = stored(random_rules(3, SIZE, spread))
     rng = np.random.default_rng(4)
     dying = np.sort(rng.choice(store.count, size=store.count // 3, replace=False)).astype(np.int32)
     store.free(store.drop(np.repeat(dying, store.uses[dying])))
@@ -272,12 +492,16 @@ def test_compaction_closes_the_holes_and_keeps_uses() -> None:
     assert np.array_equal(store.uses, uses[alive])
     kept = np.flatnonzero(alive).tolist()
     assert decode(store.encoded(store.live_units())) == [contents[unit] for unit in kept]
+    assert sets_in(store) == sets_needed([contents[unit] for unit in kept])
     assert store.audit() == []
 
 
 def test_random_changes_agree_with_a_dictionary() -> None:
     rng = np.random.default_rng(5)
-    pool = random_conjunctions(rng, 80, attributes=3, top=30)
+    pool = [
+        *random_conjunctions(rng, 40, attributes=3, top=30),
+        *spread_out(random_conjunctions(rng, 40, attributes=3, top=30), 1 << 21),
+    ]
     store, uses, unit_of = ConjunctionStore(), dict.fromkeys(pool, 0), {}
     for step in range(600 if COMPILED else 80):
         chosen = pool[int(rng.integers(len(pool)))]
@@ -293,12 +517,16 @@ def test_random_changes_agree_with_a_dictionary() -> None:
         if step % 97 == 0:
             remap = store.compact()
             unit_of = {some: int(remap[unit_of[some]]) for some, count in uses.items() if count}
+        elif step % 41 == 0:
+            turned_round(store)
+        elif step % 43 == 0:
+            store.lay_out(rng.permutation(store.live_units())[: store.live // 2].astype(np.int32))
         assert store.live == sum(1 for count in uses.values() if count)
     assert store.audit() == []
 
 
 def test_a_restored_store_goes_on_without_touching_what_it_came_from() -> None:
-    store, _ = stored(random_conjunctions(np.random.default_rng(6), SIZE))
+    store, _ = stored(random_rules(6, SIZE))
     store.free(store.drop(np.repeat(units_of(1, 2), store.uses[[1, 2]])))
     arrays = frozen(store.arrays())
     again = ConjunctionStore()
@@ -308,20 +536,49 @@ def test_a_restored_store_goes_on_without_touching_what_it_came_from() -> None:
     assert again.attributes == 41
     again.relabel(0, units_of(1), units_of(99))
     again.free(again.drop(np.repeat(units_of(5), again.uses[5])))
+    turned_round(again)
+    again.lay_out(units_of(7, 3))
     assert again.audit() == []
     assert all(np.array_equal(array, store.arrays()[name]) for name, array in arrays.items())
 
 
-def test_audit_sees_what_is_broken() -> None:
-    def broken(name: str, position: int, value: int) -> list[str]:
-        store, _ = stored(list(dict.fromkeys(random_conjunctions(np.random.default_rng(7), 50))))
-        getattr(store, name).writable()[position] = value
-        return store.audit()
+def test_a_copy_goes_its_own_way() -> None:
+    rules = random_rules(14, SIZE // 4)
+    store, contents = stored(rules)
+    before = frozen(store.arrays())
+    copied = store.copy()
+    assert copied.header() == store.header()
+    more = random_rules(22, SIZE)
+    assert decode(copied.encoded(copied.add(encode(more)).units)) == more
+    turned_round(copied)
+    copied.lay_out(copied.live_units()[::-1])
+    assert copied.audit() == store.audit() == []
+    assert all(np.array_equal(array, store.arrays()[name]) for name, array in before.items())
+    assert decode(store.encoded(store.live_units())) == list(contents.values())
 
-    assert "alive without uses" in broken("_uses", 3, 0)[0]
-    assert "not found" in broken("_leaves", 3, 0)[0]
-    assert any("dead and has uses" in problem for problem in broken("_alive", 3, 0))
-    assert "not found" in broken("_records", 2, 63)[-1]
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_a_copy_that_was_laid_out_follows_and_is_taken_over(spread: int) -> None:
+    """What comes and goes meanwhile has the same numbers in both; afterwards units lie as the copy had them."""
+    store, _ = stored(random_rules(14, SIZE // 2, spread))
+    copied, before = store.copy(), store.live_units()
+    turned_round(copied)
+    copied.lay_out(before[::-1])
+    store.free(store.drop(np.repeat(before[::5], store.uses[before[::5]])))
+    more = random_rules(22, SIZE, spread)
+    store.add(encode(more))
+    said = decode(store.encoded(np.arange(store.count, dtype=np.int32)))
+    copied.follow(store)
+    store.take_over(copied)
+    again = restored(store.arrays(), store.header())
+    for each in (store, again):
+        assert decode(each.encoded(np.arange(each.count, dtype=np.int32))) == said
+        assert decode(each.as_stored(before)) == [said[unit][::-1] for unit in before.tolist()]
+        assert each.audit() == []
+        assert not len(each.add(encode(more)).new_units)
+    store.add(encode(random_rules(23, SIZE, spread)))
+    store.compact()
+    assert store.audit() == []
 
 
 def test_renumbered_attributes_keep_everything_else() -> None:
@@ -336,3 +593,230 @@ def test_renumbered_attributes_keep_everything_else() -> None:
     assert store.audit() == []
     with pytest.raises(InvalidArgument, match="no new number"):
         store.renumber(np.array([0, -1], dtype=np.int32))
+
+
+# ---------------------------------------------------------------------- order
+
+
+def turned_round(store: ConjunctionStore) -> None:
+    """Let the constraints of all units come in the opposite order."""
+    units = np.arange(store.count, dtype=np.int32)
+    sizes = store.sizes(units)
+    starts = np.cumsum(sizes) - sizes
+    order = [place for size in sizes.tolist() for place in reversed(range(size))]
+    store.reorder(units, starts, np.array(order, np.int32))
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_constraints_in_another_order_say_the_same(spread: int) -> None:
+    rules = random_rules(15, SIZE // 2, spread)
+    store, contents = stored(rules)
+    said = list(contents.values())
+    some = store.live_units()[::2]
+    sizes = store.sizes(some)
+    starts = np.cumsum(sizes) - sizes
+    rng = np.random.default_rng(16)
+    orders = [rng.permutation(size) for size in sizes.tolist()]
+    store.reorder(some, starts, np.concatenate(orders).astype(np.int32))
+    as_stored = list(said)
+    for unit, order in zip(some.tolist(), orders, strict=True):
+        as_stored[unit] = tuple(said[unit][place] for place in order.tolist())
+    for each in (store, restored(store.arrays(), store.header())):
+        assert decode(each.encoded(each.live_units())) == said
+        assert decode(each.as_stored(each.live_units())) == as_stored
+        assert each.sizes(each.live_units()).tolist() == [len(rule) for rule in said]
+        assert each.add(encode(rules)).new_units.tolist() == [], "rules come by attribute, and are found"
+        assert each.audit() == []
+    store._rebuild_table(store.live)
+    assert not len(store.add(encode(rules)).new_units), "as much in a table that is made anew"
+    store.free(store.drop(np.repeat(some, store.uses[some])))
+    assert store.audit() == []
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_units_that_are_laid_out_anew_say_the_same(spread: int) -> None:
+    """The words of the units asked for come first, in their order, and their sets; numbers stay."""
+    rules = random_rules(17, SIZE // 2, spread)
+    store, contents = stored(rules)
+    said = list(contents.values())
+    turned_round(store)
+    dead = store.live_units()[::7]
+    store.free(store.drop(np.repeat(dead, store.uses[dead])))
+    first = np.random.default_rng(18).permutation(store.live_units())[: store.count // 2].astype(np.int32)
+    count, before = sets_in(store), decode(store.as_stored(np.arange(store.count, dtype=np.int32)))
+    store.lay_out(first)
+    everything = np.arange(store.count, dtype=np.int32)
+    assert decode(store.as_stored(everything)) == before
+    assert decode(store.encoded(everything)) == said
+    places = store.view().places
+    listed = [*first.tolist(), *(unit for unit in everything.tolist() if unit not in set(first.tolist()))]
+    at = 0
+    for unit in listed:
+        assert places[unit] == (at if said[unit] else NOWHERE)
+        at += len(said[unit])
+    named = [int(word) & SET - 1 for word in store.view().words.tolist() if word & SET]
+    assert list(dict.fromkeys(named)) == sorted(set(named)), "sets lie in the order in which words name them"
+    assert sets_in(store) == count
+    for each in (store, restored(store.arrays(), store.header())):
+        assert each.audit() == []
+        assert each.add(encode([said[unit] for unit in first.tolist()])).units.tolist() == first.tolist()
+    fresh = [(*rule, Constraint(30, ((1, 2), (3, 4)))) for rule in said[:20]]
+    assert len(store.add(encode(fresh)).new_units) == len(set(fresh))
+    store.compact()
+    assert store.audit() == []
+
+
+def test_attributes_that_words_have_no_room_for_are_in_sets_until_words_are_divided_anew() -> None:
+    few, many = rank_bits_for(128), rank_bits_for(1_000)
+    assert few > many
+    one = (Constraint(3, ((1 << 25, 1 << 26),)),)
+    other = (Constraint(3, ((1 << 25, 1 << 26),)), Constraint(900, ((1 << 25, 1 << 26),)))
+    store, _ = stored([one])
+    assert store.within_words
+    assert (store.rank_bits, sets_in(store)) == (few, 0)
+    store.add(encode([other]))
+    assert not store.within_words
+    assert (store.rank_bits, sets_in(store)) == (few, 1)
+    assert decode(store.encoded(units_of(0, 1))) == [one, other]
+    store.divide_words()
+    assert store.within_words
+    assert (store.rank_bits, sets_in(store)) == (many, 0)
+    assert decode(store.encoded(units_of(0, 1))) == [one, other]
+    assert store.add(encode([one, other])).new_units.tolist() == []
+    numbers = np.full(901, -1, np.int32)
+    numbers[[3, 900]] = 0, 1
+    store.renumber(numbers)
+    assert (store.rank_bits, store.attributes) == (few, 2)
+    assert decode(store.encoded(units_of(1)))[0][1] == other[1]._replace(attribute=1)
+    assert store.audit() == []
+
+
+# ---------------------------------------------------------------------- trust
+
+
+def sample() -> ConjunctionStore:
+    """A small store with words and sets of all forms, whose first unit has a word, and whose second has a set."""
+    rules = [(Constraint(1, ((1 << 25, 1 << 26),)),), (Constraint(2, ((1 << 25, 1 << 26), (1 << 27, 1 << 28))),)]
+    more = [rule for spread in SPREADS for rule in random_rules(19, 30, spread)]
+    return stored([*rules, *filter(None, more)])[0]
+
+
+def test_audit_sees_what_is_broken() -> None:
+    def broken(name: str, position: int, value: int) -> list[str]:
+        store = sample()
+        getattr(store, name).writable()[position] = value
+        return store.audit()
+
+    store = sample()
+    assert store.audit() == []
+    slot = int(np.flatnonzero(store._slots.view() < TOMBSTONE)[0])
+    set_slot = int(np.flatnonzero(store._set_slots.view() < TOMBSTONE)[0])
+    assert "alive without uses" in broken("_held", 3, 1)[0]
+    assert any("entries for" in problem for problem in broken("_held", 3, 0))
+    assert "not found" in broken("_words", 0, LAST)[-1]
+    assert "not found" in broken("_slots", slot, TOMBSTONE)[0]
+    assert "sets are not found" in broken("_sets", store._sets.count - 1, 1)[-1]
+    assert "sets are not found" in broken("_set_slots", set_slot, EMPTY)[-1]
+
+
+def _inside_a_set(store: ConjunctionStore) -> int:
+    return next(at for at in range(1, store._sets.count) if at not in beginnings(store))
+
+
+def _set_of_form(store: ConjunctionStore, form: int) -> int:
+    return next(at for at in beginnings(store) if form_of(store.view().sets[at]) == form)
+
+
+def _own(name: str, place: int, value: Callable[[ConjunctionStore], int]) -> Callable[[ConjunctionStore], Any]:
+    """Damage: a value that depends on the store."""
+    return lambda store: put(name, place, value(store))
+
+
+DAMAGES: dict[str, Callable[[ConjunctionStore], Any]] = {
+    "a place below NOWHERE": _own("places", 3, lambda store: -2),
+    "a place behind all words": _own("places", 3, lambda store: store._words.count),
+    "places cut off": lambda store: cut("places"),
+    "uses cut off": lambda store: cut("held"),
+    "the last conjunction does not end": _own("words", -1, lambda store: int(store.view().words[-1]) & ~LAST),
+    "a word of an attribute that there is not": _own("words", 0, lambda store: LAST | 60 << 2 * store.rank_bits),
+    "a word with ranks beyond the last": _own("words", 0, lambda store: LAST | 2 << store.rank_bits | 2**11 - 1),
+    "an alternative where no clause may be": _own("words", 0, lambda store: LAST | ALTERNATIVE),
+    "a set behind all": _own("words", 0, lambda store: LAST | SET | store._sets.count),
+    "a set that does not begin there": _own("words", 0, lambda store: LAST | SET | _inside_a_set(store)),
+    "sets cut off": lambda store: cut("sets"),
+    "a set with more pieces than it has": lambda store: put("sets", beginnings(store)[-1], 200),
+    "a set of no form": lambda store: put("sets", _set_of_form(store, NARROW), 3 << 9 | 1),
+    "ranks of no bits": lambda store: put("sets", _set_of_form(store, NARROW), 1),
+    "ranks of more bits than a number": lambda store: put("sets", _set_of_form(store, NARROW), 20 << 11 | 2),
+    "a set of an attribute that there is not": lambda store: put("sets", _set_of_form(store, NARROW) + 1, 60),
+    "a wide set of one, too": lambda store: put("sets", _set_of_form(store, WIDE) + 2, 1),
+    "a wide set with labels beyond all": lambda store: put("sets", _set_of_form(store, WIDE) + 6, 2**15),
+    "a wide set that is not counted": lambda store: put("sets", _set_of_form(store, PAIRED), 1),
+    "no slot is empty": lambda store: lambda arrays: arrays.update(slots=np.full(16, 0, np.uint32)),
+    "no slot of sets is empty": lambda store: lambda arrays: arrays.update(set_slots=np.full(16, 0, np.uint32)),
+    "a slot of a unit that is not there": _own("slots", 0, lambda store: store.count),
+    "a slot of a set that is not there": _own("set_slots", 0, lambda store: store._sets.count),
+    "a tombstone that is not counted": _own("slots", 0, lambda store: TOMBSTONE),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_what_would_lead_a_kernel_out_of_its_arrays_is_refused(name: str) -> None:
+    store = sample()
+    arrays = dict(store.arrays())
+    DAMAGES[name](store)(arrays)
+    with pytest.raises(CorruptSnapshot):
+        restored(arrays, store.header())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rank_bits", 3),
+        ("rank_bits", 12),
+        ("rank_bits", 10),
+        ("unit_bits", 7),
+        ("unit_bits", 32),
+        ("set_bits", 7),
+        ("set_bits", 30),
+        ("attributes", 11),
+        ("attributes", 10**6),
+        ("tombstones", 1),
+        ("live", 3),
+        ("wide_sets", 0),
+    ],
+)
+def test_a_header_that_does_not_fit_is_refused(key: str, value: int) -> None:
+    store = sample()
+    with pytest.raises(CorruptSnapshot):
+        restored(store.arrays(), {**store.header(), key: value})
+
+
+def test_what_is_damaged_is_refused_or_harmless() -> None:
+    """Where bounds are checked, whatever goes on with a damaged store that was not refused stays in its arrays."""
+    rng, store = np.random.default_rng(20), sample()
+    more, refused, tries = encode(random_rules(21, 8)), 0, 0
+    for name, array in store.arrays().items():
+        for _ in range(60 if COMPILED else 6):
+            damaged = array.copy()
+            place, kind = int(rng.integers(len(array))), np.iinfo(array.dtype)
+            extreme = int(rng.choice([kind.min, 0, 1, 5, 300, kind.max - 1, kind.max]))
+            if rng.random() < 0.5:
+                damaged.view(np.uint8)[place] ^= np.uint8(1 << int(rng.integers(8)))
+            else:
+                damaged[place] = min(max(extreme, kind.min), kind.max)
+            tries += 1
+            try:
+                again = restored({**store.arrays(), name: damaged}, store.header())
+                again.add(more)
+                again.audit()
+                turned_round(again)
+                again.lay_out(again.live_units()[::2])
+                again.divide_words()
+                again.free(again.live_units()[again.uses[again.live_units()] == 0])
+                again.compact()
+            except CorruptSnapshot:
+                refused += 1
+                continue
+            assert again.audit() == []
+    assert tries / 4 < refused < tries

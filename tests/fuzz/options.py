@@ -26,11 +26,9 @@ VALUES: dict[tuple[str, str], list[Any]] = {
     ("hem", "direct_cost"): [1, 60, 1000],
     ("kindex", "bounds"): [{}, "tight", "loose"],
     ("pstbloom", "signature_bits"): [1, 8, 64],
-    ("pstbloom", "packed"): [0, 1, 2, 16],
     ("psthash", "access"): [1, 2, 3, 4],
     ("psthash", "most_spaces"): [1, 2, 16, 1024],
     ("psthash", "dense"): [0, 1, 4, 4096],
-    ("psthash", "packed"): [0, 1, 2, 16],
     ("psthash", "useless"): [0.0, 0.5, 1.0],
 }
 """Numbers and mappings, small ones so that few rules reach what they limit; flags and names are derived.

@@ -130,7 +130,7 @@ def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(votes, "LEAST_COMPILED", 128)
 
 
-NUMBERED = ("leaves", "records", "intervals", "tags", "table", "leaf_tags", "leaf_table")
+NUMBERED = ("words", "sets", "slots", "set_slots")
 """Arrays of a store that depend on the order in which it met its constraints, and in what portions."""
 
 
@@ -138,7 +138,7 @@ def state(index: Index) -> dict[str, Any]:
     matcher = index._matcher
     parts = {"matcher": matcher, "encoder": index._encoder, "table": index._table}
     arrays = {f"{name}.{key}": value for name, part in parts.items() for key, value in part.arrays().items()}
-    for store in [name.removesuffix("leaf_tags") for name in arrays if name.endswith(".leaf_tags")]:
+    for store in [name.removesuffix("set_slots") for name in arrays if name.endswith(".set_slots")]:
         for name in NUMBERED:
             del arrays[store + name]
     assert isinstance(matcher, EngineMatcher)

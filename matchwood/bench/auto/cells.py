@@ -121,7 +121,7 @@ def _halves(events: EncodedEvents) -> tuple[EncodedEvents, EncodedEvents]:
 
 
 def _engine(name: str, store: ConjunctionStore) -> Engine:
-    engine: Engine = chosen_class(name)(store)
+    engine: Engine = chosen_class(name)(store.copy())
     engine.rebuild()
     return engine
 

@@ -71,7 +71,7 @@ def _us_now(matcher: AutoMatcher, outcome: Outcome, size: GridScale) -> float:
     differs = matcher.engine.uses_event_statistics or matcher.engine.unites
     if not differs or not matcher.choice.trials:
         return plain_us
-    plain = chosen_class(matcher.name)(given.store)
+    plain = chosen_class(matcher.name)(given.store.copy())
     plain.rebuild()
     taken_us = [
         [measure_engine(engine, events, size.seconds / TURNS).match_us for engine in (plain, matcher.engine)]
@@ -86,8 +86,8 @@ def _matcher(outcome: Outcome, model: Model) -> tuple[AutoMatcher, float]:
     given = outcome.given
     matcher = AutoMatcher(given.encoder, RuleTable(), {}, 256)
     matcher.choice._model = model
-    matcher.parts[0].store = given.store
-    matcher.adopt(chosen_class(matcher.name)(given.store))
+    store = matcher.parts[0].store = given.store.copy()
+    matcher.adopt(chosen_class(matcher.name)(store))
     matcher.rebuild()
     started = thread_time()
     features_of(given.store, None)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import kernel
-from matchwood.engines.pst._match_kernels import probe_spaces
 
 
 @kernel
@@ -26,15 +25,3 @@ def gather(words: Any, places: Any) -> Any:
     for place in places:
         seen ^= words[np.uint64(place)]
     return seen
-
-
-@kernel
-def in_lists(lists: Any, events: Any, spaces: Any, attributes: Any, levels: Any) -> Any:
-    """The candidates in the lists of all these events: those that lie apart, and those that are packed."""
-    apart, packed = np.int64(0), np.int64(0)
-    for event in range(len(events.offsets) - 1):
-        for place in range(probe_spaces(lists, events, event, spaces, attributes, levels)):
-            found = spaces[place]
-            apart += lists.counts[found]
-            packed += lists.packed_starts[found + 1] - lists.packed_starts[found]
-    return apart, packed

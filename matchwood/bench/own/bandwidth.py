@@ -2,9 +2,9 @@
 
 What an event touches follows from the engine's own counters:
 
-    pstbloom   a packed test of 10 bytes for every packed candidate, in sequence in its list, and the residual of each
-               that is verified, in sequence too; a first test of 16 bytes for every other candidate, in sequence, and
-               at a place of its own the residual of each that is verified, in whole cache lines
+    pstbloom   a test of 8 bytes for every candidate, in sequence in its list; for each that is verified the place and
+               the state of its unit, at random places, and then what the unit says, in sequence: the store has units
+               in the order of the lists
     counting   4 bytes for every posting, in sequence; a counter for every posting, at a random place; and all counters
                once more, in sequence, when they are reset
 
@@ -16,7 +16,6 @@ arithmetic, look-ups of lists and branches.
 
 from __future__ import annotations
 
-import math
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -27,9 +26,9 @@ from matchwood.bench.frame.measure import MeasuredMatching, check_agreement, dra
 from matchwood.bench.frame.memory import bytes_of
 from matchwood.bench.frame.parts import ExperimentPart, FigurePlace
 from matchwood.bench.frame.setup import warm_up as warm_up_engines
-from matchwood.bench.own._bandwidth_kernels import gather, in_lists, stream
-from matchwood.encoding import LEVELS, frozen
-from matchwood.engines import Engine, Workspace, engine_class, read_only_events
+from matchwood.bench.own._bandwidth_kernels import gather, stream
+from matchwood.encoding import frozen
+from matchwood.engines import Engine, Workspace, engine_class
 from matchwood.workloads import Workload, ads, begen
 
 ENGINES = ("pstbloom", "counting")
@@ -40,7 +39,7 @@ STREAMED = {"smoke": 2**22, "quick": 2**28, "full": 2**29, "paper": 2**29}
 """Bytes of the array that tells the bandwidth: far more than any cache holds."""
 
 GATHERED, ROUNDS = 200_000, 7
-_LINE, _TEST, _PACKED_TEST, _POSTING, _PAIR, _HIT = 64, 16, 10, 4, 8, 4
+_LINE, _TEST, _POSTING, _PAIR, _HIT = 64, 8, 4, 8, 4
 
 
 class Traffic(NamedTuple):
@@ -83,7 +82,7 @@ def measure(name: str, workload: Workload, scale: str) -> list[dict[str, Any]]:
     prepared = encoded(workload)
     rows, results = [], dict[str, MeasuredMatching]()
     for kind in ENGINES:
-        engine = engine_class(kind)(prepared.store)
+        engine = engine_class(kind)(prepared.store.copy())
         build_s, _ = timed(engine.rebuild)
         found = results[kind] = measure_engine(engine, prepared.events, spent_s=build_s)
         check(kind, engine, prepared, min(CHECKED_EVENTS, found.events))
@@ -100,27 +99,9 @@ def traffic_of(engine: Engine, prepared: Encoded) -> Traffic:
     both = _PAIR * pairs + _HIT * matched
     if engine.name == "counting":
         return Traffic(both + _POSTING * postings + 2 * units, postings, units)
-    stats, (apart, packed) = engine.stats(), _in_lists(engine, prepared)
-    residuals, tests = stats["bytes_residuals"], stats["postings"] - stats["packed_postings"]
-    lines = math.ceil(residuals / max(1, tests) / _LINE)
-    share = verified / max(1.0, candidates)
-    streamed = _TEST * apart + (_PACKED_TEST + share * _packed_residual(engine)) * packed
-    return Traffic(both + streamed, lines * share * apart, residuals)
-
-
-def _packed_residual(engine: Any) -> float:
-    """The bytes of a packed residual, on average."""
-    lists = engine._candidates
-    mean: float = lists.packed_residuals.nbytes / max(1, lists.packed_units)
-    return mean
-
-
-def _in_lists(engine: Any, prepared: Encoded) -> tuple[float, float]:
-    """The candidates in the lists of an event that lie apart, and those that are packed, on average."""
-    events, most = prepared.events, LEVELS * len(prepared.events.attributes)
-    spaces, attributes, levels = (np.empty(most, dtype=kind) for kind in (np.int32, np.uint64, np.uint32))
-    apart, packed = in_lists(engine._candidates.view(), read_only_events(events), spaces, attributes, levels)
-    return apart / events.count, packed / events.count
+    places, words, sets, _ = engine.store.view()
+    said = (words.nbytes + sets.nbytes) / max(1, units)
+    return Traffic(both + _TEST * candidates + said * verified, 2 * verified, places.nbytes)
 
 
 def _work(engine: Engine, prepared: Encoded) -> tuple[float, float, float, float]:

@@ -42,7 +42,6 @@ ENGINES: dict[str, tuple[str, dict[str, Any]]] = {
     "scan": ("scan", {}),
     "counting": ("counting", {}),
     "pstbloom": ("pstbloom", {}),
-    "pstbloom, not packed": ("pstbloom", {"packed": 0}),
     "pstbloom, units alone": ("pstbloom", {"side_by_side": False}),
     "psthash": ("psthash", {}),
 }
@@ -128,7 +127,7 @@ def _built(name: str, prepared: PreparedIndex) -> BuiltEngine:
     matcher = prepared.rules._matcher
     assert isinstance(matcher, EngineMatcher)
     kind, options = ENGINES[name]
-    engine = engine_class(kind)(matcher.parts[0].store, options)
+    engine = engine_class(kind)(matcher.parts[0].store.copy(), options)
     return BuiltEngine(engine, timed(engine.rebuild)[0])
 
 

@@ -8,25 +8,30 @@ from matchwood.core.jit import bare_kernel
 from matchwood.engines.kindex._match_kernels import find_lists
 from matchwood.engines.kindex._risen_kernels import clauses_true
 from matchwood.engines.kindex.layout import EMPTY
-from matchwood.engines.shared._verification_kernels import clear, passes, scatter
-from matchwood.engines.shared.constraints._record_kernels import attribute_of, record_at
+from matchwood.engines.shared._verification_kernels import clear, constraint_holds, scatter
+from matchwood.engines.shared.constraints._word_kernels import code_at, constraint_at, passes
 
 
 @bare_kernel
-def count_true(events: Any, leaves: Any, records: Any, intervals: Any, labels: Any, counts: Any) -> None:
-    """For how many events each of some leaves holds."""
+def read_codes(words: Any, sets: Any, bits: int, codes: Any) -> None:
+    """The code of each of some predicates."""
+    for place in range(len(words)):
+        codes[place] = code_at(words, sets, bits, place)
+
+
+@bare_kernel
+def count_true(events: Any, words: Any, sets: Any, bits: int, labels: Any, counts: Any) -> None:
+    """For how many events each of some predicates holds."""
     for event in range(len(events.offsets) - 1):
         scatter(events, event, labels)
-        for place in range(len(leaves)):
-            at = record_at(leaves, place)
-            label = labels[attribute_of(records[at])]
-            counts[place] += passes(records[at], records[at + 1], records[at + 2], label, intervals)
+        for place in range(len(words)):
+            counts[place] += constraint_holds(words[place], sets, bits, labels)
         clear(events, event, labels)
 
 
 @bare_kernel
 def match_propagation(
-    clusters: Any, records: Any, intervals: Any, events: Any, first: int, units: Any, offsets: Any, work: Any
+    clusters: Any, sets: Any, bits: int, events: Any, first: int, units: Any, offsets: Any, work: Any
 ) -> None:
     """Evaluate the predicates of the event's attributes, then the clusters of those that hold, unit by unit."""
     truth, used = clusters.truth, 0
@@ -40,8 +45,8 @@ def match_propagation(
             if attribute + 1 < len(by_attribute):
                 for place in range(by_attribute[attribute], by_attribute[attribute + 1]):
                     predicate = members[place]
-                    at = record_at(clusters.leaves, predicate)
-                    truth[predicate] = passes(records[at], records[at + 1], records[at + 2], label, intervals)
+                    code, low, high = constraint_at(clusters.words, sets, bits, predicate)
+                    truth[predicate] = passes(code, low, high, label, sets)
         # The cluster of no predicate, the last, is looked at for every event.
         for pair in range(events.offsets[event], events.offsets[event + 1] + 1):
             last = pair == events.offsets[event + 1]
@@ -80,7 +85,7 @@ def match_clauses(
     units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """Evaluate every unit of a run, or those that some list of the event's keys has as IN, and those of size 0."""
-    positions, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     used, names = 0, run.units
     zeros = run.size_offsets[1] if len(run.sizes) > 0 and run.sizes[0] == 0 else 0
     for event in range(first, len(events.offsets) - 1):
@@ -89,7 +94,7 @@ def match_clauses(
         scatter(events, event, labels)
         for number in range(len(names) if every else zeros):
             work[1] += 1
-            if clauses_true(positions, leaves, records, intervals, names[number], labels):
+            if clauses_true(places, words, sets, bits, names[number], labels):
                 units[used] = names[number]
                 used += 1
         if not every:
@@ -107,7 +112,7 @@ def match_clauses(
                         if run.entries[at] & 1 == 1 and number >= zeros and stamps[number + 1] != stamps[0]:
                             stamps[number + 1] = stamps[0]
                             work[1] += 1
-                            if clauses_true(positions, leaves, records, intervals, names[number], labels):
+                            if clauses_true(places, words, sets, bits, names[number], labels):
                                 units[used] = names[number]
                                 used += 1
         clear(events, event, labels)

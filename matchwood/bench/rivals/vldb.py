@@ -12,24 +12,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.bench.rivals._vldb_kernels import count_true, match_clauses, match_propagation
+from matchwood.bench.rivals._vldb_kernels import count_true, match_clauses, match_propagation, read_codes
 from matchwood.core import places_in
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines import ConjunctionStore, Hits, Layout, Output, Run, Workspace, read_only
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, ALTERNATIVE, FLAG_BITS, WIDTH
+from matchwood.engines.shared.constraints._word_kernels import ACCEPTS_NULL, FLAG_BITS, PAYLOAD, SET
 
 
 class Clusters(NamedTuple):
     """Distinct predicates and the conjunctions clustered on them; conjunctions without an IN predicate come last.
 
-    `leaves`             of each predicate its number in the store
+    `words`              of each predicate what its words in the store have in common
     `predicate_offsets`, `predicates`  by attribute: its predicates
     `cluster_offsets`, `clustered`     by predicate: the conjunctions clustered on it
     `test_offsets`, `tests`            by conjunction: its predicates
     `initial`, `truth`   whether each predicate holds for NULL, and for the event at hand
     """
 
-    leaves: NDArray[np.int32]
+    words: NDArray[np.uint32]
     predicate_offsets: NDArray[np.int64]
     predicates: NDArray[np.int64]
     cluster_offsets: NDArray[np.int64]
@@ -52,7 +52,7 @@ class Propagation:
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         output, conjunctions = Output(workspace, events, first, self.store.count), self.store.view()
         match_propagation(
-            self.clusters, conjunctions.records, conjunctions.intervals, events, first, output.units, output.offsets,
+            self.clusters, conjunctions.sets, conjunctions.bits, events, first, output.units, output.offsets,
             output.work,
         )  # fmt: skip
         return output.hits()
@@ -62,13 +62,16 @@ class Propagation:
 
 
 def _clusters(store: ConjunctionStore, sample: EncodedEvents) -> Clusters:
-    offsets, leaves, records, intervals = store.view()
-    predicates, tests = np.unique(leaves, return_inverse=True)
-    codes = records[::WIDTH][predicates]
-    counts = np.zeros(len(predicates), np.int64)
+    places, words, sets, bits = store.view()
+    offsets = np.concatenate(([0], np.cumsum(store.sizes(np.arange(store.count, dtype=np.int32))))).astype(np.int32)
+    positions = np.arange(offsets[-1]) + np.repeat(places - offsets[:-1], np.diff(offsets))
+    predicates, tests = np.unique(words[positions] & np.uint32(SET | PAYLOAD), return_inverse=True)
+    known = read_only(predicates, np.uint32), sets, bits
+    counts, codes = np.zeros(len(predicates), np.int64), np.empty(len(predicates), np.int32)
     labels = np.full(store.attributes, NULL_LABEL, np.int32)
-    count_true(sample, read_only(predicates, np.int32), records, intervals, labels, counts)
-    initial, attributes = codes & ACCEPTS_NULL != 0, (codes & ~ALTERNATIVE) >> FLAG_BITS
+    count_true(sample, *known, labels, counts)
+    read_codes(*known, codes)
+    initial, attributes = codes & ACCEPTS_NULL != 0, codes >> FLAG_BITS
     access = _access(offsets, tests, np.where(initial, np.iinfo(np.int64).max, counts), len(predicates))
     by_attribute, by_access = np.argsort(attributes, kind="stable"), np.argsort(access, kind="stable")
     return Clusters(

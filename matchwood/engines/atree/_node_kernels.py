@@ -32,6 +32,7 @@ from matchwood.engines.atree.layout import (
     PARENTS,
     PREDICATE,
     ROOM,
+    SEVERAL,
     SIZE,
     STAMP,
     TOMBSTONE,
@@ -42,7 +43,6 @@ from matchwood.engines.atree.layout import (
     XNOR,
     XOR,
 )
-from matchwood.engines.shared.constraints._record_kernels import SEVERAL
 
 _SALT = 0x9E3779B97F4A7C15
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
+from matchwood.engines.atree._constraint_kernels import passes
 from matchwood.engines.atree._match_kernels import NOBODY, Notes, next_signature
 from matchwood.engines.atree.layout import (
     AND,
     FAN,
     FIRST,
+    FLAG_BITS,
     KIND,
     KIND_BITS,
     KIND_MASK,
@@ -26,8 +28,7 @@ from matchwood.engines.atree.layout import (
     WIDTH,
     XNOR,
 )
-from matchwood.engines.shared._verification_kernels import clear, passes, scatter
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS
+from matchwood.engines.shared._verification_kernels import clear, scatter
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
 

@@ -10,15 +10,24 @@ from typing import Any
 from matchwood.core.jit import kernel
 from matchwood.engines.atree._link_kernels import choose_access
 from matchwood.engines.atree._node_kernels import share_of
-from matchwood.engines.atree.layout import FIRST, KIND, KIND_MASK, ROOM, SIZE, UNIT, WIDTH
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS
+from matchwood.engines.atree.layout import (
+    ACCEPTS_NULL,
+    FIRST,
+    FLAG_BITS,
+    KIND,
+    KIND_MASK,
+    ROOM,
+    SIZE,
+    UNIT,
+    WIDTH,
+)
 
 
 @kernel
 def assign_units(
-    nodes: Any, roots: Any, places: Any, count: int, always: int, node_of: Any, uses: Any, units: Any
+    nodes: Any, roots: Any, places: Any, count: int, always: int, node_of: Any, held: Any, units: Any
 ) -> Any:
-    """The unit of each root, a new one where it has none, and one use more for it.
+    """The unit of each root, a new one where it has none, and one use more for it; `held` counts uses from one on.
 
     Returns how many units there are then, and the one that is true of every event, which has no node, or -1.
     """
@@ -30,12 +39,13 @@ def assign_units(
         if unit < 0:
             unit = count
             count += 1
+            held[unit] = 1
             if roots[place] >= 0:
                 nodes[WIDTH * node + UNIT] = unit
                 node_of[unit] = node
             else:
                 always = unit
-        uses[unit] += 1
+        held[unit] += 1
         units[place] = unit
     return count, always
 

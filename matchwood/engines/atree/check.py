@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.core import require, require_range
 from matchwood.encoding import LEAF, PREDICATE
+from matchwood.engines.atree.constraints import check_constraints
 from matchwood.engines.atree.layout import (
     ACTIVE,
     CHILD_END,
@@ -19,6 +20,7 @@ from matchwood.engines.atree.layout import (
     EMPTY,
     FAN,
     FIRST,
+    FLAG_BITS,
     INTERVALS,
     KIND,
     KIND_BITS,
@@ -41,8 +43,6 @@ from matchwood.engines.atree.layout import (
 )
 from matchwood.engines.atree.links import places_of
 from matchwood.engines.atree.nodes import TreeNodes
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS
-from matchwood.engines.shared.constraints.records import check_records
 
 
 def check_restored(
@@ -66,7 +66,7 @@ def check_tree(
     require(bool((fields[leaves, KIND] >> KIND_BITS == 1).all()), "a leaf is not on the first level")
     used = (int(fields[leaves, ROOM].max(initial=-1)) >> FLAG_BITS) + 1
     require(used <= attributes, "attributes are miscounted")
-    check_records(*nodes.constraints(leaves), used)
+    check_constraints(nodes, leaves)
     _check_children(nodes, fields, kinds, inner)
     _check_parents(nodes, fields, kinds)
     _check_units(fields, kinds, roots, alive)

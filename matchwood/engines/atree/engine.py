@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Column, Growable, Number, Part, require
+from matchwood.core import Column, Growable, Number, Part, require, widened
 from matchwood.encoding import EncodedConjunctions, EncodedEvents, EncodedForms
 from matchwood.engines.atree import audit as atree_audit
 from matchwood.engines.atree import options as atree_options
@@ -23,6 +23,7 @@ from matchwood.engines.atree import stats as atree_stats
 from matchwood.engines.atree._remove_kernels import remove_nodes
 from matchwood.engines.atree._unit_kernels import assign_units, spread_shares
 from matchwood.engines.atree.check import check_restored
+from matchwood.engines.atree.constraints import relabel, renumber
 from matchwood.engines.atree.construction._entry_kernels import ATTRIBUTES, MADE, MERGED, NEEDED, REPORTS
 from matchwood.engines.atree.construction.insert import enter_forms
 from matchwood.engines.atree.layout import CHILD_WASTE, EDGES, PARENT_WASTE, STALE_LEAVES, UNIT, WIDTH
@@ -31,7 +32,6 @@ from matchwood.engines.atree.match import match_events, search_events
 from matchwood.engines.atree.nodes import TreeNodes
 from matchwood.engines.atree.order import laid_out
 from matchwood.engines.base import Hits, Structure
-from matchwood.engines.shared.constraints.records import relabel, renumber
 from matchwood.engines.shared.one_event import OneEventSearch
 from matchwood.engines.shared.units import UnitTable
 from matchwood.engines.shared.views import read_only
@@ -64,7 +64,7 @@ class ATree(UnitTable, Structure):
 
     nodes = Part(lambda tree: TreeNodes())
     leaf_lists = Part(lambda tree: LeafLists(), nodes="nodes.count", attributes="attributes")
-    _roots = Column(np.int32, length="uses")
+    _roots = Column(np.int32, length="held")
     _attributes = Number(0)
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
@@ -77,7 +77,14 @@ class ATree(UnitTable, Structure):
 
     def start(self) -> None:
         super().start()
+        self._held = Growable(np.int32)
         self._always, self._attributes = -1, 0
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        super().restore(arrays, header)
+        # Kernels that build count uses in four bytes: none of them looks for the end of a byte.
+        if self._held.view().dtype != np.int32:
+            self._held = widened(self._held)
 
     def invariants(self) -> None:
         super().invariants()
@@ -117,7 +124,7 @@ class ATree(UnitTable, Structure):
     def bytes_shared(self) -> int:
         """The bytes that find equal nodes and count uses."""
         shared = self.nodes.bytes_of("ids", "table", "rooms", "shares")
-        return shared + self.roots.nbytes + self.uses.nbytes + self.alive.nbytes
+        return shared + self.roots.nbytes + self._held.nbytes
 
     def always(self) -> NDArray[np.int32]:
         """Live units that are true of every event: one at most."""
@@ -157,14 +164,13 @@ class ATree(UnitTable, Structure):
         units, before = np.empty(encoded.count, np.int32), self.count
         most = before + len(units)
         self._roots.resize(most, NO_NODE)
-        self._uses.resize(most)
+        self._held.resize(most)
         count, self._always = assign_units(
             self.nodes.tree().nodes, read_only(encoded.roots, np.int32), places, before, self._always,
-            self._roots.writable(), self._uses.writable(), units,
+            self._roots.writable(), self._held.writable(), units,
         )  # fmt: skip
         self._roots.resize(count)
-        self._uses.resize(count)
-        self._alive.resize(count, True)
+        self._held.resize(count)
         self._live += count - before
         return units
 
@@ -173,11 +179,10 @@ class ATree(UnitTable, Structure):
         fields = self.nodes.tree().nodes
         unit = self._always if node == NO_NODE else int(fields[WIDTH * node + UNIT])
         if unit >= 0:
-            self._uses.writable()[unit] += 1
+            self._held.writable()[unit] += 1
             return unit
         unit = self._roots.append(node)
-        self._uses.append(1)
-        self._alive.append(True)
+        self._held.append(2)
         self._live += 1
         if node == NO_NODE:
             self._always = unit
@@ -249,29 +254,23 @@ class ATree(UnitTable, Structure):
     def relabel(self, attribute: int, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
         """Replace the labels of one attribute wherever they are stored; those not in `old` stay. Rebuild afterwards."""
         self.check()
-        leaves = self.nodes.leaves()
-        records = Growable(np.int32, self.nodes.records(leaves))
-        relabel(records, self.nodes.columns["intervals"], attribute, old, new)
-        self.nodes.put_records(leaves, records.view())
+        relabel(self.nodes, attribute, old, new)
         self.nodes.reserve()
         self.nodes.refill_table()
 
     def renumber(self, numbers: NDArray[np.int32]) -> None:
         """Give all attributes the numbers[old]. Rebuild afterwards."""
         self.check()
-        leaves = self.nodes.leaves()
-        records = Growable(np.int32, self.nodes.records(leaves))
-        self._attributes = renumber(records, numbers)
-        self.nodes.put_records(leaves, records.view())
+        self._attributes = renumber(self.nodes, numbers)
         self.nodes.reserve()
         self.nodes.refill_table()
 
     def compact(self) -> NDArray[np.int32]:
         """Give back the numbers of dead units; returns old number to new, -1 for the dead. Rebuild afterwards."""
         self.check()
-        remap, roots, uses = self._compacted(), self.roots[self.alive], self.uses[self.alive]
-        self._uses, self._alive = Growable(np.int32, uses), Growable(np.bool_, np.ones(len(uses)))
-        self._roots, self._live = Growable(np.int32, roots), len(uses)
+        alive, remap = self.alive, self._compacted()
+        roots, held = self.roots[alive], self._held.view()[alive]
+        self._roots, self._held, self._live = Growable(np.int32, roots), Growable(np.int32, held), len(held)
         known = roots != NO_NODE
         self._always = int(remap[self._always]) if self._always >= 0 else -1
         units = np.arange(len(roots), dtype=np.int32)

@@ -5,11 +5,14 @@ A node is eight integers, half a cache line, so that whoever follows a link read
     KIND     kind, and the level shifted by KIND_BITS above it
     FIRST    an inner node's first child in the pool of children;    a leaf's lower label, or first interval
     SIZE     how many children;                                      its upper label, or the end of its intervals
-    ROOM     the room for children;                                  its code, as `_record_kernels` describes
+    ROOM     the room for children;                                  its code
     PARENTS  the first parent in the pool of parents
     FAN      how many parents
     ACTIVE   how many of them, the first ones, are told when the node is true
     UNIT     the unit that the node is the root of, or -1
+
+The code of a leaf is its attribute, and below it whether NULL passes, and whether the leaf has several intervals, or
+none: then FIRST and SIZE are a range of those, else the labels of the only one.
 
 The first child of an inner node is its access child. Of the parents of a node, those are active that are not AND
 nodes, and those AND nodes whose access child it is (all of them without propagation on demand).
@@ -28,6 +31,9 @@ KIND, FIRST, SIZE, ROOM, PARENTS, FAN, ACTIVE, UNIT = range(8)
 
 KIND_BITS = 4
 KIND_MASK = 15
+
+ACCEPTS_NULL, SEVERAL, FLAG_BITS = 1, 2, 2
+"""Flags in the code of a leaf, and how many bits they take: the attribute is above these."""
 
 DEAD = 0
 """The kind of a number that no node has; the others are those of `encoding/codes.py`."""

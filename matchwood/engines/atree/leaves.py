@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from matchwood.core import Column, Part, State, require, require_range
 from matchwood.encoding import BOTTOM_LABEL, PREDICATE, TOP_LABEL, EncodedConjunctions
 from matchwood.engines.atree._unit_kernels import chain_nulls
-from matchwood.engines.atree.layout import KIND, KIND_MASK, ROOM
+from matchwood.engines.atree.layout import ACCEPTS_NULL, FLAG_BITS, KIND, KIND_MASK, ROOM
 from matchwood.engines.atree.nodes import TreeNodes
 from matchwood.engines.base import EventShares
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS
-from matchwood.engines.shared.constraints._record_kernels import WIDTH as RECORD
+from matchwood.engines.shared.constraints._word_kernels import NOWHERE
+from matchwood.engines.shared.constraints.words import as_words
 from matchwood.engines.shared.postings import Postings
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
@@ -113,10 +113,10 @@ class LeafLists(State):
     def audit(self, nodes: TreeNodes) -> list[str]:
         """Whether every leaf is found by each of its blocks, and by NULL if it accepts that."""
         leaves = nodes.leaves()
-        offsets = np.zeros(nodes.count + 1, np.int32)
-        offsets[leaves + 1] = 1
-        constraints = posted_constraints(nodes, leaves)._replace(offsets=read_only(np.cumsum(offsets), np.int32))
-        problems = self.postings.audit(constraints, leaves)
+        constraints = posted_constraints(nodes, leaves)
+        places = np.full(nodes.count, NOWHERE, np.int32)
+        places[leaves] = constraints.places
+        problems = self.postings.audit(constraints._replace(places=read_only(places, np.int32)), leaves)
         accepting = leaves[nodes.fields()[leaves, ROOM] & ACCEPTS_NULL != 0]
         chained = np.sort(self._chained(nodes))
         if not np.array_equal(chained[np.isin(chained, leaves)], accepting):
@@ -137,11 +137,9 @@ class LeafLists(State):
 
 
 def posted_constraints(nodes: TreeNodes, leaves: NDArray[np.int32]) -> Conjunctions:
-    """The constraints of leaves, without a word on NULL: postings leave out what accepts it."""
-    constraints = nodes.constraints(leaves)
-    records = constraints.records.copy()
-    records[::RECORD] &= ~ACCEPTS_NULL
-    return constraints._replace(records=read_only(records, np.int32))
+    """The constraints of leaves as those of a store, as if NULL passed none: postings leave out what accepts it."""
+    constraints = nodes.encoded(leaves)
+    return Conjunctions(*as_words(constraints._replace(accepts_null=np.zeros(len(leaves), np.bool_))))
 
 
 def leaf_shares(constraints: EncodedConjunctions, statistics: EventShares) -> NDArray[np.float64]:

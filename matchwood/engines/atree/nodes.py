@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from matchwood.core import Column, Growable, State, require
 from matchwood.encoding import LEAF, PREDICATE, EncodedConjunctions
 from matchwood.engines.atree._node_kernels import fill_table
+from matchwood.engines.atree.constraints import constraints_of
 from matchwood.engines.atree.layout import (
     CHILD_END,
     DEAD,
     EMPTY,
-    FIRST,
     FREE,
     ID_MASK,
     INTERVALS,
@@ -28,17 +28,12 @@ from matchwood.engines.atree.layout import (
     LIVE,
     NODE_COUNT,
     PARENT_END,
-    ROOM,
-    SIZE,
     STAMP,
     STATE_SIZE,
     TOMBSTONES,
     WIDTH,
 )
 from matchwood.engines.atree.links import links_of
-from matchwood.engines.shared.constraints._record_kernels import WIDTH as RECORD
-from matchwood.engines.shared.constraints.records import unpacked
-from matchwood.engines.shared.store import Conjunctions
 
 _SMALLEST_TABLE = 16
 
@@ -139,20 +134,9 @@ class TreeNodes(State):
         kinds = self.kinds()
         return np.flatnonzero((kinds != DEAD) & (kinds != LEAF) & (kinds != PREDICATE)).astype(np.int32)
 
-    def records(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The constraints of leaves, also of dead ones, as records one after the other."""
-        return np.ascontiguousarray(self.fields()[leaves][:, [ROOM, FIRST, SIZE]]).ravel()
-
-    def constraints(self, leaves: NDArray[np.int32]) -> Conjunctions:
-        """The constraints of leaves, each a conjunction of its own."""
-        numbers, records = np.arange(len(leaves) + 1, dtype=np.int32), self.records(leaves)
-        for array in (numbers, records):
-            array.flags.writeable = False
-        return Conjunctions(numbers, numbers[:-1], records, self.columns["intervals"].view())
-
     def encoded(self, leaves: NDArray[np.int32]) -> EncodedConjunctions:
-        """The same as it was encoded."""
-        return unpacked(*self.constraints(leaves), np.arange(len(leaves), dtype=np.int32))
+        """The constraints of leaves, also of dead ones, each a conjunction of its own."""
+        return constraints_of(self, leaves)
 
     def reading(self) -> ReadTree:
         return self.view_as(ReadTree)
@@ -250,12 +234,6 @@ class TreeNodes(State):
         self._stamps[:] = 0
         self.state[STAMP] = 0
         self._sketches[: len(order)] = self._sketches[order]
-
-    def put_records(self, leaves: NDArray[np.int32], records: NDArray[np.int32]) -> None:
-        """Change the constraints of leaves."""
-        fields = self.columns["nodes"].writable()[: WIDTH * self.count].reshape(-1, WIDTH)
-        for place, field in enumerate((ROOM, FIRST, SIZE)):
-            fields[leaves, field] = records[place::RECORD]
 
     # ------------------------------------------------------------------ saving
 

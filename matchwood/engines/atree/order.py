@@ -17,6 +17,7 @@ from matchwood.engines.atree.layout import (
     CHILD_WASTE,
     FAN,
     FIRST,
+    FLAG_BITS,
     FREE,
     INTERVALS,
     LIVE,
@@ -25,6 +26,7 @@ from matchwood.engines.atree.layout import (
     PARENT_WASTE,
     PARENTS,
     ROOM,
+    SEVERAL,
     SIZE,
     STALE_LEAVES,
     STAMP,
@@ -32,7 +34,6 @@ from matchwood.engines.atree.layout import (
 )
 from matchwood.engines.atree.links import places_of
 from matchwood.engines.atree.nodes import TreeNodes
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, SEVERAL
 
 
 def laid_out(nodes: TreeNodes) -> NDArray[np.int32]:

@@ -12,7 +12,7 @@ import numpy as np
 from matchwood.core.jit import kernel
 from matchwood.encoding.spaces.dyadic import block_end
 from matchwood.engines.betree._node_kernels import bucket_key, find, partition_key
-from matchwood.engines.betree._place_kernels import fits_a_half, is_exact, locate, usable, way_to
+from matchwood.engines.betree._place_kernels import constraint_of, fits_a_half, is_exact, locate, usable, way_to
 from matchwood.engines.betree.layout import (
     ALWAYS,
     ATTRIBUTE,
@@ -50,7 +50,7 @@ from matchwood.engines.betree.layout import (
     UP,
     WHOLE,
 )
-from matchwood.engines.shared.constraints._record_kernels import hull
+from matchwood.engines.shared.constraints._word_kernels import hull
 
 (SAFE, BAD_BUCKET, BAD_LEAF, BAD_PARTITION, BAD_TABLE, BAD_CHAIN) = range(6)
 PROBLEMS = (
@@ -210,16 +210,20 @@ def audit_unit(tree: Any, conjunctions: Any, unit: Any, counted: Any, stamp: Any
         if tree.marks[attribute] == stamp:
             return cluster, REPEATED
         tree.marks[attribute] = stamp
-        record = locate(conjunctions, unit, attribute)
-        if record == NONE or not usable(conjunctions.records, conjunctions.intervals, record):
+        position = locate(conjunctions, unit, attribute)
+        if position == NONE:
             return cluster, NOT_ENCLOSED
-        low, high = hull(conjunctions.records, conjunctions.intervals, record)
+        code, low, high = constraint_of(conjunctions, position)
+        if not usable(conjunctions.sets, code, low, high):
+            return cluster, NOT_ENCLOSED
+        exact = is_exact(code, low, high)
+        low, high = hull(conjunctions.sets, code, low, high)
         if low >> level != number or (block_end(high) - 1) >> level != number:
             return cluster, NOT_ENCLOSED
         if low < nodes[at + LOW] or high > nodes[at + HIGH]:
             return cluster, NOT_ENCLOSED
         if nodes[at + FLAGS] & EXACT != 0:
-            if not is_exact(conjunctions.records, record) or high - low != np.int64(1) << level:
+            if not exact or high - low != np.int64(1) << level:
                 return cluster, NOT_HOME
         elif nodes[at + FLAGS] & SPLIT != 0 and fits_a_half(low, high, level):
             return cluster, NOT_HOME

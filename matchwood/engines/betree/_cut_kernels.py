@@ -28,6 +28,7 @@ from matchwood.engines.betree._place_kernels import (
     half_of,
     has_free_equality,
     has_usable,
+    hull_of,
     insert_below,
     is_exact,
     locate,
@@ -69,7 +70,7 @@ from matchwood.engines.betree.layout import (
     UNIT_COUNT,
     WHOLE,
 )
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, hull, record_at
+from matchwood.engines.shared.constraints._word_kernels import FLAG_BITS, constraint_at, hull, stretch
 
 _CELLS = 64
 """Cells of the histogram over an attribute's labels."""
@@ -104,8 +105,7 @@ def _split(tree: Any, conjunctions: Any, cluster: Any, settings: Any) -> None:
     unit = nodes[at + HEAD]
     while unit != NONE:
         following = tree.after[unit]
-        record = locate(conjunctions, unit, attribute)
-        low, high = hull(conjunctions.records, conjunctions.intervals, record)
+        low, high = hull_of(conjunctions, locate(conjunctions, unit, attribute))
         half = half_of(tree, cluster, low, high, settings.max_cap)
         if half != NONE:
             unlink(tree, unit)
@@ -115,25 +115,25 @@ def _split(tree: Any, conjunctions: Any, cluster: Any, settings: Any) -> None:
 
 
 @bare_kernel
-def _eligible(tree: Any, conjunctions: Any, unit: Any, at: Any, strict: bool) -> Any:
+def _eligible(tree: Any, sets: Any, code: Any, low: Any, high: Any, strict: bool) -> Any:
     """Whether a leaf may be partitioned by this constraint of one of its rules."""
-    records = conjunctions.records
-    if tree.marks[records[at] >> FLAG_BITS] == tree.state[STAMP]:
+    if tree.marks[code >> FLAG_BITS] == tree.state[STAMP]:
         return False
-    return usable(records, conjunctions.intervals, at) and (not strict or is_exact(records, at))
+    return usable(sets, code, low, high) and (not strict or is_exact(code, low, high))
 
 
 @bare_kernel
-def _cells(low: Any, high: Any) -> Any:
-    """How much of a histogram an interval covers."""
-    first, last = np.int64(low) * _CELLS >> 31, (block_end(high) - 1) * _CELLS >> 31
+def _cells(sets: Any, code: Any, low: Any, high: Any) -> Any:
+    """How much of a histogram the interval covers that encloses a constraint."""
+    start, stop = hull(sets, code, low, high)
+    first, last = start * _CELLS >> 31, (block_end(stop) - 1) * _CELLS >> 31
     return (last - first + 1) / _CELLS
 
 
 @bare_kernel
-def _weight(records: Any, at: Any, settings: Any) -> Any:
+def _weight(code: Any, low: Any, high: Any, settings: Any) -> Any:
     """What a predicate counts for when an attribute is chosen: 1, or as it would be subsumed or covered (12)."""
-    subsumed = settings.directory != GENERIC and is_exact(records, at)
+    subsumed = settings.directory != GENERIC and is_exact(code, low, high)
     return 2.0 * (1.0 - settings.beta) if subsumed else 2.0 * settings.beta
 
 
@@ -149,26 +149,26 @@ def _survey(tree: Any, conjunctions: Any, cluster: Any, relaxed: bool, settings:
 
     Equalities come first (Hy-R): while a rule has one that is not used, only those count for it; unless `relaxed`.
     """
-    nodes, records, intervals = tree.clusters, conjunctions.records, conjunctions.intervals
-    leaves, gains, touched, count, kinds = conjunctions.leaves, scratch.gains, scratch.touched, 0, 0
+    places, words, sets, bits = conjunctions
+    nodes, gains, touched, count, kinds = tree.clusters, scratch.gains, scratch.touched, 0, 0
     unit = nodes[CLUSTER * cluster + HEAD]
     while unit != NONE:
         strict = settings.equality_first and not relaxed and has_free_equality(tree, conjunctions, unit)
         scratch.members[count] = -1 - unit if strict else unit
         count += 1
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = record_at(leaves, position)
-            if _eligible(tree, conjunctions, unit, at, strict):
-                attribute = records[at] >> FLAG_BITS
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            code, low, high = constraint_at(words, sets, bits, position)
+            if _eligible(tree, sets, code, low, high, strict):
+                attribute = code >> FLAG_BITS
                 if gains[attribute] == 0:
                     touched[kinds] = attribute
                     scratch.losses[attribute] = scratch.weights[attribute] = 0.0
                     kinds += 1
                 gains[attribute] += 1
                 if settings.histogram:
-                    low, high = hull(records, intervals, at)
-                    scratch.losses[attribute] += _cells(low, high)
-                scratch.weights[attribute] += _weight(records, at, settings)
+                    scratch.losses[attribute] += _cells(sets, code, low, high)
+                scratch.weights[attribute] += _weight(code, low, high, settings)
         unit = tree.after[unit]
     start = 0
     for kind in range(kinds):
@@ -176,10 +176,11 @@ def _survey(tree: Any, conjunctions: Any, cluster: Any, relaxed: bool, settings:
         start += gains[touched[kind]]
     for member in range(count):
         unit, strict = _member(scratch.members[member])
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = record_at(leaves, position)
-            if _eligible(tree, conjunctions, unit, at, strict):
-                attribute = records[at] >> FLAG_BITS
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            code, low, high = constraint_at(words, sets, bits, position)
+            if _eligible(tree, sets, code, low, high, strict):
+                attribute = code >> FLAG_BITS
                 scratch.pairs[scratch.starts[attribute]] = member
                 scratch.starts[attribute] += 1
     for kind in range(kinds):
@@ -214,19 +215,19 @@ def _move(tree: Any, conjunctions: Any, cluster: Any, attribute: Any, settings: 
     if partition == NONE:
         partition = np.int64(new_partition(tree, cluster, attribute))
         tree.state[CUTS] += 1
-    records, leaves = conjunctions.records, conjunctions.leaves
+    places, words, sets, bits = conjunctions
     for place in range(scratch.starts[attribute], scratch.ends[attribute]):
         unit, strict = _member(scratch.members[scratch.pairs[place]])
         if tree.homes[unit] != cluster:
             continue
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = record_at(leaves, position)
-            if _eligible(tree, conjunctions, unit, at, strict):
-                scratch.gains[records[at] >> FLAG_BITS] -= 1
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            code, low, high = constraint_at(words, sets, bits, position)
+            if _eligible(tree, sets, code, low, high, strict):
+                scratch.gains[code >> FLAG_BITS] -= 1
                 if settings.histogram:
-                    low, high = hull(records, conjunctions.intervals, at)
-                    scratch.losses[records[at] >> FLAG_BITS] -= _cells(low, high)
-                scratch.weights[records[at] >> FLAG_BITS] -= _weight(records, at, settings)
+                    scratch.losses[code >> FLAG_BITS] -= _cells(sets, code, low, high)
+                scratch.weights[code >> FLAG_BITS] -= _weight(code, low, high, settings)
         take_out(tree, unit)
         bucket = np.int64(bucket_of(tree, conjunctions, locate(conjunctions, unit, attribute), partition, settings))
         count_units(tree, bucket, 1)
@@ -238,7 +239,8 @@ def _enough_pairs(tree: Any, conjunctions: Any, cluster: Any, scratch: Any) -> A
     """Whether the scratch memory does for a leaf; if not, it is noted how much would."""
     pairs, unit = np.int64(tree.clusters[CLUSTER * cluster + UNIT_COUNT]), tree.clusters[CLUSTER * cluster + HEAD]
     while unit != NONE:
-        pairs += conjunctions.offsets[unit + 1] - conjunctions.offsets[unit]
+        first, last = stretch(conjunctions.places, conjunctions.words, unit)
+        pairs += last - first
         unit = tree.after[unit]
     if pairs > len(scratch.pairs):
         tree.state[NEED_PAIRS] = pairs

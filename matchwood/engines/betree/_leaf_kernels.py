@@ -14,11 +14,11 @@ import numpy as np
 
 from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
+from matchwood.engines.betree._residual_kernels import LINE, RESIDUAL_START
 from matchwood.engines.betree._row_kernels import BARE, BIT, TEST
 from matchwood.engines.betree.layout import DescentScratch
-from matchwood.engines.shared._residual_kernels import LINE, RESIDUAL_START
-from matchwood.engines.shared._verification_kernels import passes, verify
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, record_at
+from matchwood.engines.shared._verification_kernels import constraint_holds, verify
+from matchwood.engines.shared.constraints._word_kernels import stretch
 
 EVALUATED, REUSED, NOTED, TALLY = range(4)
 """Predicates evaluated lazily, and found evaluated; nodes that the ranking is told of; how many numbers there are."""
@@ -94,33 +94,33 @@ def pass_filtered(
 
 @bare_kernel
 def _lazily(
-    conjunctions: Any, samples: Any, predicate: Any, labels: Any, passed: Any, failed: Any, done: Any, tally: Any
-) -> Any:
+    predicates: Any, sets: Any, rank_bits: Any, predicate: Any, labels: Any, passed: Any, failed: Any, done: Any,
+    tally: Any,
+) -> Any:  # fmt: skip
     """Whether a predicate holds: as it was found for this event before, else it is evaluated and remembered."""
-    word, bit = predicate >> 6, np.uint64(1) << np.uint64(predicate & 63)
-    if passed[word] & bit != 0:
+    part, bit = predicate >> 6, np.uint64(1) << np.uint64(predicate & 63)
+    if passed[part] & bit != 0:
         tally[REUSED] += 1
         return True
-    if failed[word] & bit != 0:
+    if failed[part] & bit != 0:
         tally[REUSED] += 1
         return False
-    records, at = conjunctions.records, record_at(conjunctions.leaves, samples[predicate])
-    label = labels[records[at] >> FLAG_BITS]
-    holds = passes(records[at], records[at + 1], records[at + 2], label, conjunctions.intervals)
-    done[tally[EVALUATED]] = word
+    holds = constraint_holds(predicates[predicate], sets, rank_bits, labels)
+    done[tally[EVALUATED]] = part
     tally[EVALUATED] += 1
     if holds:
-        passed[word] |= bit
+        passed[part] |= bit
     else:
-        failed[word] |= bit
+        failed[part] |= bit
     return holds
 
 
 @bare_kernel
 def verify_references(
-    conjunctions: Any, samples: Any, pool: Any, count: Any, scratch: DescentScratch, units: Any, used: Any
+    conjunctions: Any, predicates: Any, pool: Any, count: Any, scratch: DescentScratch, units: Any, used: Any
 ) -> Any:
     """Write the units behind `used` of whose residuals all references hold; returns the new end."""
+    sets, rank_bits = conjunctions.sets, conjunctions.bits
     labels, result, passing, tally = scratch.labels, scratch.result, scratch.passing, scratch.tally
     passed, failed, done, one = scratch.passed, scratch.failed, scratch.done, np.uint64(1)
     for place in range(np.uint64(count)):
@@ -134,7 +134,7 @@ def verify_references(
                 holds = (result[bit >> np.uint32(6)] >> np.uint64(bit & np.uint32(63))) & one != 0
             else:
                 predicate = -1 - np.int64(reference)
-                holds = _lazily(conjunctions, samples, predicate, labels, passed, failed, done, tally)
+                holds = _lazily(predicates, sets, rank_bits, predicate, labels, passed, failed, done, tally)
             at += one
         if holds and used < len(units):
             units[used] = pool[residual]
@@ -145,11 +145,10 @@ def verify_references(
 @bare_kernel
 def verify_stored(conjunctions: Any, passing: Any, count: Any, labels: Any, units: Any, used: int) -> Any:
     """The same for units whose constraints are read from the store."""
-    positions, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     for place in range(count):
         unit = np.int64(passing[place])
-        if verify(positions, leaves, records, intervals, unit, labels) and used < len(units):
+        if verify(places, words, sets, bits, unit, labels) and used < len(units):
             units[used] = unit
             used += 1
     return used
@@ -158,19 +157,20 @@ def verify_stored(conjunctions: Any, passing: Any, count: Any, labels: Any, unit
 @bare_kernel
 def verify_known(conjunctions: Any, known: Any, count: Any, scratch: DescentScratch, units: Any, used: Any) -> Any:
     """The same by the numbers of their predicates."""
-    positions, ids, bits, samples = conjunctions.offsets, known.ids, known.bits, known.samples
+    places, words, sets, rank_bits = conjunctions
+    ids, bits, predicates = known.ids, known.bits, known.predicates
     labels, result, passing, tally = scratch.labels, scratch.result, scratch.passing, scratch.tally
     passed, failed, done = scratch.passed, scratch.failed, scratch.done
     for place in range(count):
         unit, holds = np.int64(passing[place]), True
-        at, end = positions[unit], positions[unit + 1]
+        at, end = stretch(places, words, unit)
         while holds and at < end:
             predicate = np.int64(ids[at])
             bit = bits[predicate]
             if bit >= 0:
                 holds = (result[bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1) != 0
             else:
-                holds = _lazily(conjunctions, samples, predicate, labels, passed, failed, done, tally)
+                holds = _lazily(predicates, sets, rank_bits, predicate, labels, passed, failed, done, tally)
             at += 1
         if holds and used < len(units):
             units[used] = unit

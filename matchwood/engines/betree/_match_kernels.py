@@ -23,6 +23,7 @@ from matchwood.engines.betree._leaf_kernels import (
 from matchwood.engines.betree._node_kernels import bucket_key, find, partition_key
 from matchwood.engines.betree._note_kernels import EVALUATIONS, HITS, LEAF, note_leaf, note_partition, spent_on
 from matchwood.engines.betree._predicate_kernels import restore_nulls, select_rows
+from matchwood.engines.betree._residual_kernels import fetch_residuals, verify_residuals
 from matchwood.engines.betree._row_kernels import LEAF_START, attribute_bit, row_width
 from matchwood.engines.betree.layout import (
     ALWAYS,
@@ -42,7 +43,6 @@ from matchwood.engines.betree.layout import (
     UNIT_COUNT,
     DescentScratch,
 )
-from matchwood.engines.shared._residual_kernels import fetch_residuals, verify_residuals
 from matchwood.engines.shared._verification_kernels import clear, scatter
 
 
@@ -129,8 +129,8 @@ def _verify(
     if form.blocks:
         fetch_residuals(pool, passing, count)
         if form.kind == 0:
-            return verify_residuals(pool, conjunctions.intervals, passing, count, labels, passing, False, units, used)
-        return verify_references(conjunctions, known.samples, pool, count, scratch, units, used)
+            return verify_residuals(pool, conjunctions.sets, passing, count, labels, units, used)
+        return verify_references(conjunctions, known.predicates, pool, count, scratch, units, used)
     if form.kind == 0:
         return verify_stored(conjunctions, passing, count, labels, units, used)
     return verify_known(conjunctions, known, count, scratch, units, used)

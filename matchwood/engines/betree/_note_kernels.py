@@ -37,8 +37,7 @@ from matchwood.engines.betree.layout import (
     UNIT_COUNT,
     WAITING,
 )
-from matchwood.engines.shared._verification_kernels import passes
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, record_at
+from matchwood.engines.shared.constraints._word_kernels import FLAG_BITS, constraint_at, passes, stretch
 
 REACHED, EVALUATIONS, HITS, LEAF = range(4)
 """Of a leaf in one call: events that reached it, evaluations for its false candidates, hits; how many numbers."""
@@ -63,11 +62,13 @@ def _is_subsumed(clusters: Any, partitions: Any, cluster: Any, attribute: Any) -
 @bare_kernel
 def spent_on(conjunctions: Any, clusters: Any, partitions: Any, cluster: Any, unit: Any, labels: Any) -> Any:
     """The evaluations that a candidate of a leaf takes until one of its predicates fails; 0 if none does."""
-    records, leaves, count = conjunctions.records, conjunctions.leaves, 0
-    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = record_at(leaves, position)
-        attribute = records[at] >> FLAG_BITS
-        if not passes(records[at], records[at + 1], records[at + 2], labels[attribute], conjunctions.intervals):
+    places, words, sets, bits = conjunctions
+    first, last = stretch(places, words, unit)
+    count = 0
+    for position in range(first, last):
+        code, low, high = constraint_at(words, sets, bits, position)
+        attribute = code >> FLAG_BITS
+        if not passes(code, low, high, labels[attribute], sets):
             return count + 1
         count += not _is_subsumed(clusters, partitions, cluster, attribute)
     return 0

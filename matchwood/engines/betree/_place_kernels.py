@@ -53,23 +53,30 @@ from matchwood.engines.betree.layout import (
     WHOLE,
 )
 from matchwood.engines.betree.layout import ATTRIBUTE as ATTRIBUTE_OF
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, hull, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    SEVERAL,
+    attribute_of,
+    constraint_at,
+    hull,
+    stretch,
+)
 
 
 @bare_kernel
-def usable(records: Any, intervals: Any, at: Any) -> Any:
-    """Whether the space can be cut by the constraint of a record: an event without a value must fail it."""
-    if records[at] & ACCEPTS_NULL != 0:
+def usable(sets: Any, code: Any, low: Any, high: Any) -> Any:
+    """Whether the space can be cut by a constraint: an event without a value must fail it."""
+    if code & ACCEPTS_NULL != 0:
         return False
-    low, high = hull(records, intervals, at)
-    return 0 <= low < high
+    first, last = hull(sets, code, low, high)
+    return 0 <= first < last
 
 
 @bare_kernel
-def is_exact(records: Any, at: Any) -> Any:
+def is_exact(code: Any, low: Any, high: Any) -> Any:
     """Whether a constraint is one block with both ends inside the domain, as equalities are."""
-    low, high = records[at + 1], records[at + 2]
-    if records[at] & SEVERAL != 0 or low == BOTTOM_LABEL or high == TOP_LABEL:
+    if code & SEVERAL != 0 or low == BOTTOM_LABEL or high == TOP_LABEL:
         return False
     width = high - low
     return width & (width - 1) == 0 and low & (width - 1) == 0
@@ -94,12 +101,26 @@ def fits_a_half(low: Any, high: Any, level: Any) -> Any:
 
 @bare_kernel
 def locate(conjunctions: Any, unit: Any, attribute: Any) -> Any:
-    """Where the record of a unit's constraint of an attribute begins; NONE if it has none."""
-    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = record_at(conjunctions.leaves, position)
-        if conjunctions.records[at] >> FLAG_BITS == attribute:
-            return at
+    """The position of a unit's constraint of an attribute; NONE if it has none."""
+    places, words, sets, bits = conjunctions
+    first, last = stretch(places, words, unit)
+    for position in range(first, last):
+        if attribute_of(words, sets, bits, position) == attribute:
+            return np.int64(position)
     return np.int64(NONE)
+
+
+@bare_kernel
+def constraint_of(conjunctions: Any, position: Any) -> Any:
+    """The code and the labels of a constraint, as `constraint_at` tells them."""
+    return constraint_at(conjunctions.words, conjunctions.sets, conjunctions.bits, position)
+
+
+@bare_kernel
+def hull_of(conjunctions: Any, position: Any) -> Any:
+    """The interval that encloses a constraint."""
+    code, low, high = constraint_of(conjunctions, position)
+    return hull(conjunctions.sets, code, low, high)
 
 
 @bare_kernel
@@ -137,11 +158,13 @@ def _exact_bucket(tree: Any, partition: Any, low: Any, high: Any, capacity: Any)
 
 
 @bare_kernel
-def bucket_of(tree: Any, conjunctions: Any, at: Any, partition: Any, settings: Any) -> Any:
-    """The smallest bucket of a p-node that encloses the constraint of a record (Rule 1); makes one c-node at most."""
-    low, high = hull(conjunctions.records, conjunctions.intervals, at)
+def bucket_of(tree: Any, conjunctions: Any, position: Any, partition: Any, settings: Any) -> Any:
+    """The smallest bucket of a p-node that encloses a constraint (Rule 1); makes one c-node at most."""
+    code, low, high = constraint_of(conjunctions, position)
+    exact = is_exact(code, low, high)
+    low, high = hull(conjunctions.sets, code, low, high)
     nodes, place = tree.clusters, PARTITION * partition
-    if settings.directory != GENERIC and is_exact(conjunctions.records, at):
+    if settings.directory != GENERIC and exact:
         cluster = _exact_bucket(tree, partition, low, high, settings.max_cap)
     else:
         cluster = tree.partitions[place + TOP]
@@ -244,11 +267,12 @@ def mark_path(tree: Any, cluster: Any) -> None:
 @bare_kernel
 def has_free_equality(tree: Any, conjunctions: Any, unit: Any) -> Any:
     """Whether a unit has an equality on an attribute that is not marked."""
-    records, leaves = conjunctions.records, conjunctions.leaves
-    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = record_at(leaves, position)
-        free = records[at] & ACCEPTS_NULL == 0 and tree.marks[records[at] >> FLAG_BITS] != tree.state[STAMP]
-        if free and is_exact(records, at):
+    places, words, sets, bits = conjunctions
+    first, last = stretch(places, words, unit)
+    for position in range(first, last):
+        code, low, high = constraint_at(words, sets, bits, position)
+        free = code & ACCEPTS_NULL == 0 and tree.marks[code >> FLAG_BITS] != tree.state[STAMP]
+        if free and is_exact(code, low, high):
             return True
     return False
 
@@ -262,23 +286,25 @@ def draw(random: Any) -> Any:
 
 @bare_kernel
 def choose_partition(tree: Any, conjunctions: Any, unit: Any, cluster: Any, settings: Any) -> Any:
-    """The p-node of a c-node that a unit goes down to, and the record that leads there; (NONE, NONE) if it stays.
+    """The p-node of a c-node that a unit goes down to, and the position of the constraint that leads there; (NONE,
+    NONE) if it stays.
 
     The one with the highest rank; or, with the probability that is left for exploring, any of those that would do.
     """
-    best, best_at, seen, highest = np.int64(NONE), np.int64(NONE), 0, -np.inf
+    best, leading, seen, highest = np.int64(NONE), np.int64(NONE), 0, -np.inf
     mask = np.uint32(tree.clusters[CLUSTER * cluster + MASK])
     if mask == 0:
-        return best, best_at
+        return best, leading
     exploring = settings.exploit < 1.0 and draw(tree.random) >= settings.exploit
     strict = settings.equality_first and has_free_equality(tree, conjunctions, unit)
-    records, leaves = conjunctions.records, conjunctions.leaves
-    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = record_at(leaves, position)
-        attribute = records[at] >> FLAG_BITS
+    places, words, sets, bits = conjunctions
+    first, last = stretch(places, words, unit)
+    for position in range(first, last):
+        attribute = attribute_of(words, sets, bits, position)
         if (mask >> np.uint32(attribute & 31)) & np.uint32(1) == 0 or tree.marks[attribute] == tree.state[STAMP]:
             continue
-        if not usable(records, conjunctions.intervals, at) or (strict and not is_exact(records, at)):
+        code, low, high = constraint_at(words, sets, bits, position)
+        if not usable(sets, code, low, high) or (strict and not is_exact(code, low, high)):
             continue
         found = find(tree.keys, tree.values, partition_key(cluster, attribute))
         if found == NONE:
@@ -289,16 +315,19 @@ def choose_partition(tree: Any, conjunctions: Any, unit: Any, cluster: Any, sett
         if exploring and seen > 1:
             chosen = draw(tree.random) * seen < 1.0
         if chosen:
-            best, best_at, highest = found, np.int64(at), rank
+            best, leading, highest = found, np.int64(position), rank
     tree.state[EXPLORED] += exploring and seen > 1
-    return best, best_at
+    return best, leading
 
 
 @bare_kernel
 def has_usable(conjunctions: Any, unit: Any) -> Any:
     """Whether a unit has a constraint by which the space can be cut."""
-    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        if usable(conjunctions.records, conjunctions.intervals, record_at(conjunctions.leaves, position)):
+    places, words, sets, bits = conjunctions
+    first, last = stretch(places, words, unit)
+    for position in range(first, last):
+        code, low, high = constraint_at(words, sets, bits, position)
+        if usable(sets, code, low, high):
             return True
     return False
 
@@ -312,10 +341,10 @@ def insert_below(tree: Any, conjunctions: Any, unit: Any, settings: Any) -> None
     cluster = np.int64(ROOT)
     tree.state[STAMP] += 1
     while True:
-        partition, at = choose_partition(tree, conjunctions, unit, cluster, settings)
+        partition, position = choose_partition(tree, conjunctions, unit, cluster, settings)
         if partition == NONE:
             break
         tree.marks[tree.partitions[PARTITION * partition + ATTRIBUTE_OF]] = tree.state[STAMP]
-        cluster = np.int64(bucket_of(tree, conjunctions, at, partition, settings))
+        cluster = np.int64(bucket_of(tree, conjunctions, position, partition, settings))
     count_units(tree, cluster, 1)
     link(tree, unit, cluster)

@@ -9,11 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel
-from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.shared._verification_kernels import passes
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, SEVERAL, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    attribute_of,
+    body,
+    constraint_at,
+    mixed,
+    piece_at,
+    pieces_of,
+    stretch,
+)
 
 EMPTY = -1
 UNSEEN = -2
@@ -21,22 +28,32 @@ UNSEEN = -2
 
 
 @bare_kernel
+def attributes_of(words: Any, sets: Any, bits: int, attributes: Any) -> None:
+    """The attribute of each of these words."""
+    for position in range(len(words)):
+        attributes[position] = attribute_of(words, sets, bits, position)
+
+
+@bare_kernel
 def number_predicates(
-    conjunctions: Any, units: Any, ids: Any, samples: Any, counts: Any, slots: Any, bits: Any, count: int
+    conjunctions: Any, units: Any, ids: Any, predicates: Any, counts: Any, slots: Any, bits: Any, count: int
 ) -> Any:
     """Give each constraint of these units the number of its predicate, and count it; returns how many there are then,
     how many orphans were revived, and how many of these the bitmap was made without.
 
-    A predicate's sample is the position of one constraint that says it. There must be room for all to be new.
+    A predicate is what the word of a constraint says. There must be room for all to be new.
     """
-    leaves, revived, unseen, mask = conjunctions.leaves, 0, 0, np.uint64(len(slots) - 1)
+    places, words, revived, unseen = conjunctions.places, conjunctions.words, 0, 0
+    mask = np.uint64(len(slots) - 1)
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            slot = mix64(np.uint64(leaves[position])) & mask
-            while slots[slot] != EMPTY and leaves[samples[slots[slot]]] != leaves[position]:
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            wanted = body(words[position])
+            slot = mixed(wanted) & mask
+            while slots[slot] != EMPTY and predicates[slots[slot]] != wanted:
                 slot = (slot + np.uint64(1)) & mask
             if slots[slot] == EMPTY:
-                slots[slot], samples[count], counts[count] = count, position, 0
+                slots[slot], predicates[count], counts[count] = count, wanted, 0
                 count += 1
             elif counts[slots[slot]] == 0:
                 revived += 1
@@ -47,11 +64,11 @@ def number_predicates(
 
 
 @bare_kernel
-def enter_predicates(conjunctions: Any, samples: Any, slots: Any) -> None:
+def enter_predicates(predicates: Any, slots: Any) -> None:
     """Enter all predicates, which differ, into an empty table."""
     mask = np.uint64(len(slots) - 1)
-    for predicate in range(len(samples)):
-        slot = mix64(np.uint64(conjunctions.leaves[samples[predicate]])) & mask
+    for predicate in range(len(predicates)):
+        slot = mixed(predicates[predicate]) & mask
         while slots[slot] != EMPTY:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = predicate
@@ -60,63 +77,63 @@ def enter_predicates(conjunctions: Any, samples: Any, slots: Any) -> None:
 @bare_kernel
 def drop_predicates(conjunctions: Any, units: Any, ids: Any, counts: Any) -> Any:
     """Count the predicates of these units down; returns how many became orphans."""
-    orphans = 0
+    places, words, orphans = conjunctions.places, conjunctions.words, 0
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
             counts[ids[position]] -= 1
             orphans += counts[ids[position]] == 0
     return orphans
 
 
 @bare_kernel
-def count_edges(conjunctions: Any, samples: Any, order: Any) -> Any:
+def count_edges(predicates: Any, sets: Any, bits: int, order: Any) -> Any:
     """How many ends the intervals of these predicates have."""
-    total = 0
+    total = np.int64(0)
     for predicate in order:
-        at = record_at(conjunctions.leaves, samples[predicate])
-        pieces = conjunctions.records[at + 2] - conjunctions.records[at + 1]
-        total += 2 * pieces if conjunctions.records[at] & SEVERAL != 0 else 2
+        code, _, high = constraint_at(predicates, sets, bits, predicate)
+        total += 2 * pieces_of(code, high)
     return total
 
 
 @bare_kernel
-def collect_edges(conjunctions: Any, samples: Any, order: Any, edges: Any) -> None:
-    """The ends of all intervals, each with its attribute in the upper half; damaged ones may be negative, and are
-    not."""
-    leaves, records, intervals, end = conjunctions.leaves, conjunctions.records, conjunctions.intervals, 0
+def collect_edges(predicates: Any, sets: Any, bits: int, order: Any, edges: Any) -> None:
+    """The ends of all intervals, each with its attribute in the upper half."""
+    end = 0
     for predicate in order:
-        at = record_at(leaves, samples[predicate])
-        attribute = np.int64(records[at] >> FLAG_BITS) << 32
-        low, high = records[at + 1], records[at + 2]
-        if records[at] & SEVERAL == 0:
-            edges[end], edges[end + 1] = attribute | max(0, low), attribute | max(0, high)
+        code, low, high = constraint_at(predicates, sets, bits, predicate)
+        attribute = (code >> FLAG_BITS) << 32
+        for number in range(pieces_of(code, high)):
+            start, stop = piece_at(sets, code, low, high, number)
+            edges[end], edges[end + 1] = attribute | start, attribute | stop
             end += 2
-            continue
-        for place in range(2 * low, 2 * high):
-            edges[end] = attribute | max(0, intervals[place])
-            end += 1
 
 
 @bare_kernel
-def fill_bitmap(conjunctions: Any, samples: Any, order: Any, bits: Any, bitmap: Any) -> None:
-    """Evaluate every predicate of the bitmap for NULL, and for one value of each space of its attribute."""
-    leaves, records, intervals = conjunctions.leaves, conjunctions.records, conjunctions.intervals
+def fill_bitmap(predicates: Any, sets: Any, rank_bits: int, order: Any, bits: Any, bitmap: Any) -> None:
+    """Write the truth of every predicate of the bitmap for NULL, and for each space of its attribute.
+
+    Spaces begin where intervals begin and end, so each is inside of one or outside.
+    """
+    edges, rows = bitmap.edges, bitmap.rows
     for predicate in order:
         bit = bits[predicate]
         if bit < 0:
             continue
-        at = record_at(leaves, samples[predicate])
-        code, low, high = records[at], records[at + 1], records[at + 2]
+        code, low, high = constraint_at(predicates, sets, rank_bits, predicate)
         attribute = code >> FLAG_BITS
-        first = bitmap.words[attribute]
-        width, word, shift = bitmap.words[attribute + 1] - first, bit >> 6, np.uint64(bit & 63)
-        if passes(code, low, high, np.int32(NULL_LABEL), intervals):
-            bitmap.nulls[word] |= np.uint64(1) << shift
-        row = bitmap.starts[attribute] + word - first
-        for edge in range(bitmap.edge_offsets[attribute], bitmap.edge_offsets[attribute + 1]):
-            if passes(code, low, high, bitmap.edges[edge], intervals):
-                bitmap.rows[row] |= np.uint64(1) << shift
-            row += width
+        first, edge, last = bitmap.parts[attribute], bitmap.edge_offsets[attribute], bitmap.edge_offsets[attribute + 1]
+        width, part, wanted = bitmap.parts[attribute + 1] - first, bit >> 6, np.uint64(1) << np.uint64(bit & 63)
+        if code & ACCEPTS_NULL != 0:
+            bitmap.nulls[part] |= wanted
+        row = bitmap.starts[attribute] + part - first
+        for number in range(pieces_of(code, high)):
+            start, stop = piece_at(sets, code, low, high, number)
+            while edge < last and edges[edge] < start:
+                edge, row = edge + 1, row + width
+            while edge < last and edges[edge] < stop:
+                rows[row] |= wanted
+                edge, row = edge + 1, row + width
 
 
 @bare_kernel
@@ -127,7 +144,7 @@ def select_rows(events: Any, event: Any, bitmap: Any, result: Any) -> None:
         attribute, label = events.attributes[pair], events.labels[pair]
         if attribute >= attributes:
             continue
-        first, last = bitmap.words[attribute], bitmap.words[attribute + 1]
+        first, last = bitmap.parts[attribute], bitmap.parts[attribute + 1]
         if first == last:
             continue
         low, high = bitmap.edge_offsets[attribute], bitmap.edge_offsets[attribute + 1]
@@ -139,8 +156,8 @@ def select_rows(events: Any, event: Any, bitmap: Any, result: Any) -> None:
             else:
                 high = middle
         row = bitmap.starts[attribute] + (low - begin) * (last - first)
-        for word in range(last - first):
-            result[first + word] = bitmap.rows[row + word]
+        for part in range(last - first):
+            result[first + part] = bitmap.rows[row + part]
 
 
 @bare_kernel
@@ -149,5 +166,5 @@ def restore_nulls(events: Any, event: Any, bitmap: Any, result: Any) -> None:
     for pair in range(events.offsets[event], events.offsets[event + 1]):
         attribute = events.attributes[pair]
         if attribute < len(bitmap.starts):
-            for word in range(bitmap.words[attribute], bitmap.words[attribute + 1]):
-                result[word] = bitmap.nulls[word]
+            for part in range(bitmap.parts[attribute], bitmap.parts[attribute + 1]):
+                result[part] = bitmap.nulls[part]

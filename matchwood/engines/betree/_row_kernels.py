@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import bare_kernel, kernel
+from matchwood.engines.betree._place_kernels import constraint_of
+from matchwood.engines.betree._residual_kernels import RESIDUAL_START, residual_size, residual_sizes, write_residual
 from matchwood.engines.betree.layout import (
     ATTRIBUTE,
     CLUSTER,
@@ -42,8 +44,14 @@ from matchwood.engines.betree.layout import (
     WASTE,
 )
 from matchwood.engines.shared._access_kernels import covered, estimated_share
-from matchwood.engines.shared._residual_kernels import RESIDUAL_START, residual_words, write_residual
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, hull, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    code_at,
+    constraint_at,
+    hull,
+    stretch,
+)
 
 ALWAYS_LOW, ALWAYS_WIDTH = -1, -(2**31) + 1
 """A test that every label passes, and NULL_LABEL: the width is 2**31 + 1, taken as unsigned."""
@@ -74,14 +82,16 @@ def attribute_bit(attribute: Any, bits: Any) -> Any:
 @bare_kernel
 def _write_filter(conjunctions: Any, unit: Any, bits: Any, pool: Any, row: Any) -> Any:
     """Write the Bloom filter of the attributes that an event must have for a unit to hold; returns its end."""
+    places, words, sets, rank_bits = conjunctions
+    first, last = stretch(places, words, unit)
     found = np.uint64(0)
-    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        code = conjunctions.records[record_at(conjunctions.leaves, position)]
+    for position in range(first, last):
+        code = code_at(words, sets, rank_bits, position)
         if code & ACCEPTS_NULL == 0:
             found |= attribute_bit(code >> FLAG_BITS, bits)
-    for word in range((bits + 31) // 32):
-        part = (found >> np.uint64(32 * word)) & np.uint64(2**32 - 1)
-        pool[row + word] = np.int32(np.uint32(part))
+    for half in range((bits + 31) // 32):
+        part = (found >> np.uint64(32 * half)) & np.uint64(2**32 - 1)
+        pool[row + half] = np.int32(np.uint32(part))
     return row + (bits + 31) // 32
 
 
@@ -106,11 +116,13 @@ def _mark_subsumed(tree: Any, cluster: Any) -> None:
 @bare_kernel
 def _residual_room(tree: Any, conjunctions: Any, unit: Any, plain: bool) -> Any:
     """How many integers the residual of a unit takes at most."""
-    room, records, leaves = RESIDUAL_START, conjunctions.records, conjunctions.leaves
-    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = record_at(leaves, position)
-        if tree.marks[records[at] >> FLAG_BITS] != tree.state[STAMP]:
-            room += residual_words(records, conjunctions.intervals, at) if plain else 1
+    places, words, sets, bits = conjunctions
+    first, last = stretch(places, words, unit)
+    room = np.int64(RESIDUAL_START)
+    for position in range(first, last):
+        code, _, high = constraint_at(words, sets, bits, position)
+        if tree.marks[code >> FLAG_BITS] != tree.state[STAMP]:
+            room += residual_size(code, high) if plain else 1
     return room
 
 
@@ -125,6 +137,15 @@ def _residuals_room(tree: Any, conjunctions: Any, cluster: Any, form: Any, count
             room += _residual_room(tree, conjunctions, unit, form.kind == 0)
             unit = tree.after[unit]
     return room
+
+
+@bare_kernel
+def most_room(conjunctions: Any, form: Any) -> Any:
+    """Integers that the rows and residuals of all units take at most."""
+    inner = np.int64(len(conjunctions.words))
+    if form.kind == 0:
+        inner = residual_sizes(conjunctions.words, conjunctions.sets, conjunctions.bits)
+    return len(conjunctions.places) * (row_width(form) + RESIDUAL_START) + inner
 
 
 @bare_kernel
@@ -163,16 +184,17 @@ def plan_rows(tree: Any, conjunctions: Any, form: Any, pool: Any) -> Any:
 @bare_kernel
 def _ordered(tree: Any, conjunctions: Any, presence: Any, unit: Any, order: Any, costs: Any) -> Any:
     """The constraints of a unit that are not marked, as positions within it, the most selective first; how many."""
-    records, leaves, kept = conjunctions.records, conjunctions.leaves, 0
-    first, count = conjunctions.offsets[unit], conjunctions.offsets[unit + 1] - conjunctions.offsets[unit]
+    places, words, sets, bits = conjunctions
+    first, last = stretch(places, words, unit)
+    count, kept = last - first, 0
     for position in range(count):
-        at = record_at(leaves, first + position)
-        attribute = records[at] >> FLAG_BITS
+        code, low, high = constraint_at(words, sets, bits, first + position)
+        attribute = code >> FLAG_BITS
         if tree.marks[attribute] == tree.state[STAMP]:
             continue
         cost = _NULLS
-        if records[at] & ACCEPTS_NULL == 0:
-            cost = np.float32(presence[attribute] * estimated_share(records, conjunctions.intervals, at))
+        if code & ACCEPTS_NULL == 0:
+            cost = np.float32(presence[attribute] * estimated_share(sets, code, low, high))
         back = kept
         while back > 0 and costs[back - 1] > cost and count <= _MOST_SORTED:
             order[back], costs[back] = order[back - 1], costs[back - 1]
@@ -188,12 +210,12 @@ def _first_test(conjunctions: Any, unit: Any, order: Any, costs: Any, kept: Any)
 
     Of several intervals a row tests what encloses them all, so that counts.
     """
-    best, least = NONE, _NULLS
+    first, best, least = np.int64(conjunctions.places[unit]), NONE, _NULLS
     for rank in range(kept):
         if costs[rank] >= least:
             continue
-        at = record_at(conjunctions.leaves, conjunctions.offsets[unit] + order[rank])
-        labels, enclosed = covered(conjunctions.records, conjunctions.intervals, at)
+        code, low, high = constraint_of(conjunctions, first + order[rank])
+        labels, enclosed = covered(conjunctions.sets, code, low, high)
         cost = np.float32(costs[rank] * (max(enclosed, 1) / max(labels, 1)))
         if cost < least:
             best, least = order[rank], cost
@@ -205,9 +227,9 @@ def _write_test(conjunctions: Any, unit: Any, test: Any, pool: Any, row: Any) ->
     """Write the first test of a row."""
     pool[row], pool[row + 1], pool[row + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
     if test != NONE:
-        at = record_at(conjunctions.leaves, conjunctions.offsets[unit] + test)
-        low, high = hull(conjunctions.records, conjunctions.intervals, at)
-        pool[row], pool[row + 1], pool[row + 2] = conjunctions.records[at] >> FLAG_BITS, low, high - low
+        code, low, high = constraint_of(conjunctions, np.int64(conjunctions.places[unit]) + test)
+        low, high = hull(conjunctions.sets, code, low, high)
+        pool[row], pool[row + 1], pool[row + 2] = code >> FLAG_BITS, low, high - low
 
 
 @bare_kernel
@@ -215,7 +237,7 @@ def _write_references(
     conjunctions: Any, known: Any, unit: Any, order: Any, kept: Any, pool: Any, row: Any, end: int
 ) -> Any:
     """Write the first bit of a row, and its residual at `end`; returns the new end."""
-    first, count = conjunctions.offsets[unit], 0
+    first, count = np.int64(conjunctions.places[unit]), 0
     pool[row] = 0
     for rank in range(kept):
         predicate = known.ids[first + order[rank]]
@@ -252,9 +274,9 @@ def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, 
 
     `presence` is the share of events that have an attribute.
     """
-    nodes, state, offsets = tree.clusters, tree.state, conjunctions.offsets
+    nodes, state, places, words = tree.clusters, tree.state, conjunctions.places, conjunctions.words
     order, costs, kinds = np.empty(64, np.int32), np.empty(64, np.float32), np.empty(64, np.int8)
-    nothing, width = np.empty(0, np.uint16), row_width(form)
+    width = row_width(form)
     for place in range(state[UNCLEAN]):
         cluster = tree.unclean[place]
         at = CLUSTER * np.int64(cluster)
@@ -268,7 +290,8 @@ def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, 
         row, end, more = _open_leaf(tree, cluster, width, compact, pool)
         unit = nodes[at + HEAD]
         for _ in range(more):
-            count, inner = offsets[unit + 1] - offsets[unit], row
+            first, last = stretch(places, words, unit)
+            count, inner = last - first, row
             row += width
             if form.bloom_bits > 0:
                 inner = _write_filter(conjunctions, unit, form.bloom_bits, pool, inner)
@@ -282,7 +305,7 @@ def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, 
                 test = _first_test(conjunctions, unit, order, costs, kept)
                 _write_test(conjunctions, unit, test, pool, inner)
                 pool[inner + 3] = end
-                end = write_residual(conjunctions, unit, order, 0, kept, nothing, 0, test, kinds, pool, end)
+                end = write_residual(conjunctions, unit, order, kept, test, kinds, pool, end)
             else:
                 end = _write_references(conjunctions, known, unit, order, kept, pool, inner, end)
             unit = tree.after[unit]

@@ -16,6 +16,7 @@ from matchwood.engines.betree._cut_kernels import gather_units, insert_units
 from matchwood.engines.betree._leaf_kernels import PASSING, TALLY
 from matchwood.engines.betree._match_kernels import match_tree
 from matchwood.engines.betree._note_kernels import note_changes
+from matchwood.engines.betree._predicate_kernels import attributes_of
 from matchwood.engines.betree._remove_kernels import remove_units
 from matchwood.engines.betree.feedback import CAPACITIES, Feedback, ToldOfTree, new_noted
 from matchwood.engines.betree.layout import (
@@ -31,7 +32,6 @@ from matchwood.engines.betree.layout import (
 from matchwood.engines.betree.nodes import BucketNodes, new_scratch
 from matchwood.engines.betree.predicates import EVALUATIONS, Predicates
 from matchwood.engines.betree.stats import shape_of
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared.one_event import BatchOfOne, EventBuffers, OneEventSearch
 from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.store import ConjunctionStore
@@ -74,6 +74,7 @@ class BETree(Engine):
 
     name: ClassVar[str] = "betree"
     uses_event_statistics: ClassVar[bool] = True
+    keeps_positions: ClassVar[bool] = True
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
     options: ClassVar[Mapping[str, Any]] = {
         "max_cap": 0,
@@ -264,8 +265,10 @@ class BETree(Engine):
         """The share of events that should have each attribute: as observed, else how many rules name it."""
         attributes, live = self.store.attributes, max(1, self._live)
         if len(self._shares) < attributes or not self._counted // 2 <= live <= 2 * self._counted:
-            _, leaves, records, _ = self.store.view()
-            named = np.bincount(records[::WIDTH][leaves] >> FLAG_BITS, minlength=attributes)
+            _, words, sets, bits = self.store.view()
+            naming = np.empty(len(words), np.int32)
+            attributes_of(words, sets, bits, naming)
+            named = np.bincount(naming, minlength=attributes)
             self._shares, self._counted = np.minimum(1.0, named / live).astype(np.float32), live
         return self._shares
 
@@ -354,14 +357,14 @@ class BETree(Engine):
         self, source: EncodedEvents, first: int, told: ToldOfTree, workspace: Workspace, output: HitOutput
     ) -> tuple[Any, ...]:
         """All that the kernel takes."""
-        predicates, words, shape = self._predicates, self._predicates.count // 64 + 1, self.nodes.shape()
+        predicates, parts, shape = self._predicates, self._predicates.count // 64 + 1, self.nodes.shape()
         searched = self.store.view(), shape, predicates.known(), predicates.bitmap, self._form(), self._live
         scratch = DescentScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("betree.reached", len(shape.clusters) // CLUSTER + 2, np.int32, None),
             workspace.copy("betree.result", predicates.bitmap.nulls, predicates.version),
-            workspace.array("betree.passed", words, np.uint64),
-            workspace.array("betree.failed", words, np.uint64),
+            workspace.array("betree.passed", parts, np.uint64),
+            workspace.array("betree.failed", parts, np.uint64),
             workspace.array("betree.done", predicates.count, np.int32, None),
             workspace.array("betree.passing", PASSING, np.int32, None),
             told.tally,

@@ -153,7 +153,7 @@ class DescentScratch(NamedTuple):
     `reached`  the c-nodes that the event reaches
     `result`   the bitmap's result; that of an event without attributes between two events
     `passed`, `failed`, `done`  lazy evaluation of one event: bits of predicates that passed and that failed, and the
-               words that were set
+               places where some were set
     `passing`  candidates that passed their first test: their residuals, or units
     `tally`    numbers, as `_leaf_kernels` names them
     """

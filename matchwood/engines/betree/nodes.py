@@ -14,7 +14,7 @@ from matchwood.core import Column, Growable, State, Table, require
 from matchwood.engines.betree._check_kernels import BROKEN, COUNTED, PROBLEMS, SAFE, audit_tree, check_tree
 from matchwood.engines.betree._node_kernels import enter_all, new_cluster
 from matchwood.engines.betree._place_kernels import recount
-from matchwood.engines.betree._row_kernels import LEAF_START, forget_rows, lay_out, plan_rows, row_width
+from matchwood.engines.betree._row_kernels import LEAF_START, forget_rows, lay_out, most_room, plan_rows
 from matchwood.engines.betree.layout import (
     ALWAYS,
     CLUSTER,
@@ -47,8 +47,6 @@ from matchwood.engines.betree.layout import (
     LeafForm,
 )
 from matchwood.engines.betree.predicates import NumberedPredicates
-from matchwood.engines.shared._residual_kernels import MOST_INLINE, OTHER_START, RESIDUAL_START
-from matchwood.engines.shared.constraints._record_kernels import SEVERAL, WIDTH
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
@@ -198,7 +196,7 @@ class BucketNodes(State):
         if not state[UNCLEAN]:
             return
         if anew:
-            pool = np.empty(LEAF_START * int(state[CLUSTERS]) + _most_room(conjunctions, form), np.int32)
+            pool = np.empty(LEAF_START * int(state[CLUSTERS]) + int(most_room(conjunctions, form)), np.int32)
         else:
             self.pool.resize(int(plan_rows(self.tree(), conjunctions, form, self.pool.view())))
             pool = self.pool.writable()
@@ -279,18 +277,6 @@ class BucketNodes(State):
         cluster, broken = audit_tree(self.tree(), conjunctions, seen, seen_partitions, counted)
         self.marks.writable()[:] = 0
         return [f"c-node {cluster} {BROKEN[broken]}"] if broken else []
-
-
-def _most_room(conjunctions: Conjunctions, form: LeafForm) -> int:
-    """Integers that the rows and residuals of all units take at most, each constraint as `residual_words` has it."""
-    units, inner = len(conjunctions.offsets) - 1, len(conjunctions.leaves)
-    if form.kind == 0:
-        records = conjunctions.records.reshape(-1, WIDTH)
-        listed = np.flatnonzero(records[:, 0] & SEVERAL)
-        pieces = np.zeros(len(records), np.int8)
-        pieces[listed] = np.clip(records[listed, 2].astype(np.int64) - records[listed, 1], 0, MOST_INLINE)
-        inner = (OTHER_START + 2) * inner + 2 * int(pieces[conjunctions.leaves].sum())
-    return units * (int(row_width(form)) + RESIDUAL_START) + inner
 
 
 def new_scratch(attributes: int, pairs: int) -> CutScratch:

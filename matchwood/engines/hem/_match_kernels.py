@@ -32,15 +32,15 @@ from matchwood.engines.hem._walk_kernels import (
     stretches,
     unsee,
 )
-from matchwood.engines.shared._verification_kernels import clear, passes, scatter, verify
-from matchwood.engines.shared.constraints._record_kernels import attribute_of, record_at
+from matchwood.engines.shared._verification_kernels import clear, scatter, verify
+from matchwood.engines.shared.constraints._word_kernels import attribute_of, constraint_at, passes, stretch
 from matchwood.engines.shared.unions._unite_kernels import (
     FETCHED,
+    fetch_words,
     list_bits,
     note_missed,
     plan_union,
     rows_of,
-    touch_leaves,
     unite,
 )
 from matchwood.engines.shared.unions.layout import UnionSize
@@ -285,8 +285,7 @@ def _pass_directly(
 
     Returns how many are left.
     """
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     candidates = scratch.candidates
     for turn in range(chosen, attributes):
         attribute, kept = scratch.which[scratch.order[turn]], 0
@@ -294,10 +293,11 @@ def _pass_directly(
         scratch.counters[CHECKED] += count
         for place in range(count):
             unit, holds = candidates[place], True
-            for position in range(offsets[unit], offsets[unit + 1]):
-                at = record_at(leaves, position)
-                if attribute_of(records[at]) == attribute:
-                    holds = holds and passes(records[at], records[at + 1], records[at + 2], label, intervals)
+            first, last = stretch(places, words, unit)
+            for position in range(first, last):
+                if attribute_of(words, sets, bits, position) == attribute:
+                    code, low, high = constraint_at(words, sets, bits, position)
+                    holds = holds and passes(code, low, high, label, sets)
             candidates[kept] = unit
             kept += holds
         count = kept
@@ -307,18 +307,16 @@ def _pass_directly(
 @kernel
 def _verified(conjunctions: Any, candidates: Any, count: int, labels: Any, units: Any, used: int) -> Any:
     """Write the candidates that hold behind `used`; returns the new end."""
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
-    end, touched = used, np.int32(0)
+    places, words, sets, bits = conjunctions
+    end = used
     for start in range(0, count, FETCHED):
         stop = min(start + FETCHED, count)
-        touched ^= touch_leaves(offsets, leaves, candidates, start, stop)
+        fetch_words(places, words, candidates, start, stop)
         for place in range(start, stop):
             unit = np.uint64(np.uint32(candidates[place]))
-            if verify(offsets, leaves, records, intervals, unit, labels) and end < len(units):
+            if verify(places, words, sets, bits, unit, labels) and end < len(units):
                 units[end] = np.int32(unit)
                 end += 1
-    candidates[len(candidates) - 1] = touched
     return end
 
 
@@ -360,7 +358,7 @@ def _exclude_event(
         work[1] += 1
         work[2] += 1
         if used < len(units) and verify(
-            conjunctions.offsets, conjunctions.leaves, conjunctions.records, conjunctions.intervals, unit, labels
+            conjunctions.places, conjunctions.words, conjunctions.sets, conjunctions.bits, unit, labels
         ):
             units[used] = unit
             used += 1

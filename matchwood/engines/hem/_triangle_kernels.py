@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import TOP_LABEL
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, hull, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    SEVERAL,
+    code_at,
+    constraint_at,
+    hull,
+    stretch,
+)
 
 MASKED = 64
 """Attributes that have a bit for every unit: those with lower numbers."""
@@ -72,12 +80,13 @@ def square_number(row: Any, column: Any, tau: Any) -> Any:
 def count_constraints(conjunctions: Any, units: Any, totals: Any) -> Any:
     """Count the points that these units have in each triangle; returns how many there are, and how many units the
     triangles alone cannot decide: those with several intervals on an attribute, or a constraint that accepts NULL."""
-    offsets, leaves, records = conjunctions.offsets, conjunctions.leaves, conjunctions.records
+    stored, words, sets, bits = conjunctions
     points, partial = 0, 0
     for unit in units:
         undecided = False
-        for position in range(offsets[unit], offsets[unit + 1]):
-            code = records[record_at(leaves, position)]
+        begin, end = stretch(stored, words, unit)
+        for position in range(begin, end):
+            code = code_at(words, sets, bits, position)
             undecided |= code & (ACCEPTS_NULL | SEVERAL) != 0
             if code & ACCEPTS_NULL == 0:
                 totals[code >> FLAG_BITS] += 1
@@ -89,10 +98,12 @@ def count_constraints(conjunctions: Any, units: Any, totals: Any) -> Any:
 @kernel
 def outgrown(conjunctions: Any, units: Any, totals: Any, taus: Any, load: int, most: int, found: Any) -> int:
     """The attributes of these units whose grids are too coarse; `found` has room for all attributes."""
-    leaves, records, count = conjunctions.leaves, conjunctions.records, 0
+    stored, words, sets, bits = conjunctions
+    count = 0
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            code = records[record_at(leaves, position)]
+        begin, end = stretch(stored, words, unit)
+        for position in range(begin, end):
+            code = code_at(words, sets, bits, position)
             attribute = code >> FLAG_BITS
             tau = np.int64(taus[attribute])
             if code & ACCEPTS_NULL == 0 and 0 <= tau < most and totals[attribute] > load * tau * (tau + 1):
@@ -107,15 +118,17 @@ def outgrown(conjunctions: Any, units: Any, totals: Any, taus: Any, load: int, m
 @kernel
 def count_points(conjunctions: Any, units: Any, taus: Any, firsts: Any, added: Any, touched: Any) -> int:
     """Count the points that go to each square; returns how many squares are touched, and which."""
-    leaves, records, intervals, count = conjunctions.leaves, conjunctions.records, conjunctions.intervals, 0
+    stored, words, sets, rank_bits = conjunctions
+    count = 0
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = record_at(leaves, position)
-            if records[at] & ACCEPTS_NULL != 0:
+        begin, end = stretch(stored, words, unit)
+        for position in range(begin, end):
+            code, least, most = constraint_at(words, sets, rank_bits, position)
+            if code & ACCEPTS_NULL != 0:
                 continue
-            attribute = records[at] >> FLAG_BITS
+            attribute = code >> FLAG_BITS
             tau = taus[attribute]
-            low, high = hull(records, intervals, at)
+            low, high = hull(sets, code, least, most)
             row = row_of(low, high, tau)
             square = firsts[attribute] + square_number(row, column_of(low, high, tau, row), tau)
             if added[square] == 0:
@@ -188,19 +201,20 @@ def append_points(conjunctions: Any, units: Any, grids: Any, points: PointArrays
     With `at_once` a point is counted on its two diagonals alone, in sums that were taken apart (`part_sums`): a million
     points would otherwise change 160 sums each.
     """
-    leaves, records, intervals = conjunctions.leaves, conjunctions.records, conjunctions.intervals
+    stored, words, sets, rank_bits = conjunctions
     taus, firsts, sum_firsts, sums = grids.taus, grids.firsts, grids.sum_firsts, points.sums
     starts, counts, pool, bounds = points.starts, points.counts, points.pool, points.bounds
     owners, places, bits = points.owners, points.places, points.bits
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = record_at(leaves, position)
+        begin, end = stretch(stored, words, unit)
+        for position in range(begin, end):
+            code, least, most = constraint_at(words, sets, rank_bits, position)
             places[position] = -1
-            if records[at] & ACCEPTS_NULL != 0:
+            if code & ACCEPTS_NULL != 0:
                 continue
-            attribute = records[at] >> FLAG_BITS
+            attribute = code >> FLAG_BITS
             tau, first = np.int64(taus[attribute]), sum_firsts[attribute]
-            low, high = hull(records, intervals, at)
+            low, high = hull(sets, code, least, most)
             row = row_of(low, high, tau)
             column = column_of(low, high, tau, row)
             square = firsts[attribute] + square_number(row, column, tau)
@@ -284,20 +298,21 @@ def remove_points(
     taus, firsts, sum_firsts, sums = grids.taus, grids.firsts, grids.sum_firsts, points.sums
     starts, counts, pool, bounds = points.starts, points.counts, points.pool, points.bounds
     owners, places, bits = points.owners, points.places, points.bits
-    leaves, records, intervals = conjunctions.leaves, conjunctions.records, conjunctions.intervals
+    stored, words, sets, rank_bits = conjunctions
     gone, partial = 0, 0
     for unit in units:
         undecided = False
         clear_bit(bits, 0, stride, unit)
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = record_at(leaves, position)
-            undecided |= records[at] & (ACCEPTS_NULL | SEVERAL) != 0
+        begin, end = stretch(stored, words, unit)
+        for position in range(begin, end):
+            code, least, most = constraint_at(words, sets, rank_bits, position)
+            undecided |= code & (ACCEPTS_NULL | SEVERAL) != 0
             place = places[position]
-            attribute = records[at] >> FLAG_BITS
+            attribute = code >> FLAG_BITS
             tau = np.int64(taus[attribute])
-            if records[at] & ACCEPTS_NULL != 0 or place < 0 or tau == 0:
+            if code & ACCEPTS_NULL != 0 or place < 0 or tau == 0:
                 continue
-            low, high = hull(records, intervals, at)
+            low, high = hull(sets, code, least, most)
             row = row_of(low, high, tau)
             column = column_of(low, high, tau, row)
             square = firsts[attribute] + square_number(row, column, tau)
@@ -326,11 +341,12 @@ def remove_points(
 @kernel
 def split_units(conjunctions: Any, units: Any, pointed: Any) -> None:
     """Tell which units have a point: those with a constraint that NULL fails."""
-    leaves, records = conjunctions.leaves, conjunctions.records
+    stored, words, sets, bits = conjunctions
     for place in range(len(units)):
         pointed[place] = False
-        for position in range(conjunctions.offsets[units[place]], conjunctions.offsets[units[place] + 1]):
-            pointed[place] |= records[record_at(leaves, position)] & ACCEPTS_NULL == 0
+        begin, end = stretch(stored, words, units[place])
+        for position in range(begin, end):
+            pointed[place] |= code_at(words, sets, bits, position) & ACCEPTS_NULL == 0
 
 
 @kernel

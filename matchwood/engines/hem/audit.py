@@ -21,7 +21,7 @@ def audit_triangles(
 ) -> list[str]:
     """Every broken invariant in words; units in the state INDEXED must have their points, no others."""
     units = np.flatnonzero(states == INDEXED)
-    encoded = store.encoded(units.astype(np.int32))
+    encoded = store.as_stored(units.astype(np.int32))
     owners = np.repeat(units, np.diff(encoded.offsets))
     pointed = np.bincount(owners[~encoded.accepts_null], minlength=store.count)[units] > 0
     problems = [] if pointed.all() else [f"unit {units[~pointed][0]} is in triangles without a point"]
@@ -39,8 +39,8 @@ def _audit_points(
     selective = ~encoded.accepts_null
     low, high = hulls(encoded)
     low, high, attributes = low[selective], high[selective], encoded.attributes[selective]
-    offsets = store.view().offsets
-    positions = np.arange(len(owners)) + np.repeat(offsets[units] - encoded.offsets[:-1], np.diff(encoded.offsets))
+    begins = store.view().places[units] - encoded.offsets[:-1]
+    positions = np.arange(len(owners)) + np.repeat(begins, np.diff(encoded.offsets))
     places = triangles.column("places")[positions[selective]]
     row, column = grid_place(low, high, view.taus[attributes])
     square = view.firsts[attributes] + row * (2 * view.taus[attributes] + 1 - row) + column - row

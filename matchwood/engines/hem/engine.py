@@ -97,6 +97,7 @@ class HEM(Engine):
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = CHOICES
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
     unites: ClassVar[bool] = True
+    keeps_positions: ClassVar[bool] = True
     shaped_by_options: ClassVar[str] = "triangles"
     store: ConjunctionStore
 
@@ -128,8 +129,10 @@ class HEM(Engine):
 
     @property
     def _constraints(self) -> int:
-        """Constraints of the units that the engine knows."""
-        return int(self.store.view().offsets[len(self._states)])
+        """The end of the constraints of the units that the engine knows."""
+        known = np.arange(len(self._states), dtype=np.int32)
+        ends = self.store.view().places[known] + self.store.sizes(known)
+        return int(ends.max(initial=0))
 
     # ------------------------------------------------------------------ changes
 

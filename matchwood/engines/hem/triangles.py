@@ -157,8 +157,8 @@ class Triangles(State):
         """Room for all attributes, constraints and units that the store has."""
         for name in _BY_ATTRIBUTE:
             self.columns[name].resize(max(attributes, len(self.columns[name])))
-        self.places.resize(int(conjunctions.offsets[-1]), -1)
-        words = (len(conjunctions.offsets) + 62) // 64
+        self.places.resize(len(conjunctions.words), -1)
+        words = (len(conjunctions.places) + 63) // 64
         rows = 1 + min(MASKED, len(self.taus))
         if words > self._stride or rows * self._stride > len(self.bits):
             self._widen(max(words, min(2 * self._stride, words + words // 4 + 64)), rows)

@@ -15,12 +15,16 @@ from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces.dyadic import count_blocks, fill_blocks, level_of
 from matchwood.engines.kindex.layout import BLOCK, EMPTY
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
-from matchwood.engines.shared.constraints._record_kernels import (
+from matchwood.engines.shared.constraints._word_kernels import (
     ACCEPTS_NULL,
     ALTERNATIVE,
-    SEVERAL,
-    attribute_of,
-    record_at,
+    FLAG_BITS,
+    code_at,
+    constraint_at,
+    has,
+    piece_at,
+    pieces_of,
+    stretch,
 )
 
 _SMALLEST_TABLE = 64
@@ -29,15 +33,14 @@ _SMALLEST_TABLE = 64
 @kernel
 def describe_units(conjunctions: Any, units: Any, sizes: Any, postings: Any, clauses: Any) -> None:
     """Of each unit the size K, the number of postings, and that of clauses; 0 if none of them leaves a choice."""
-    offsets, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     for place in range(len(units)):
-        start, stop = offsets[units[place]], offsets[units[place] + 1]
+        first, last = stretch(places, words, units[place])
         total, count, weak, chosen = 0, 0, 0, False
         accepted = False
-        for position in range(start, stop):
-            at = record_at(leaves, position)
-            code, low, high = records[at], records[at + 1], records[at + 2]
-            if code & ALTERNATIVE == 0 or position == start:
+        for position in range(first, last):
+            code, low, high = constraint_at(words, sets, bits, position)
+            if position == first or not has(words[position], ALTERNATIVE):
                 count += 1
                 accepted = False
             else:
@@ -45,7 +48,7 @@ def describe_units(conjunctions: Any, units: Any, sizes: Any, postings: Any, cla
             if code & ACCEPTS_NULL != 0:
                 weak += not accepted
                 accepted = True
-            total += count_postings(code, low, high, intervals)
+            total += count_postings(sets, code, low, high)
         sizes[place], postings[place] = count - weak, total
         clauses[place] = count if chosen else 0
 
@@ -56,28 +59,29 @@ def rarest_attributes(conjunctions: Any, units: Any, frequency: Any, rarest: Any
 
     `frequency` is counted here, from 0, for every attribute.
     """
-    offsets, leaves, records, _ = conjunctions
+    places, words, sets, bits = conjunctions
     for unit in units:
-        for position in range(offsets[unit], offsets[unit + 1]):
-            code = records[record_at(leaves, position)]
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            code = code_at(words, sets, bits, position)
             if code & ACCEPTS_NULL == 0:
-                frequency[attribute_of(code)] += 1
+                frequency[code >> FLAG_BITS] += 1
     for place in range(len(units)):
-        for position in range(offsets[units[place]], offsets[units[place] + 1]):
-            code = records[record_at(leaves, position)]
-            if code & ACCEPTS_NULL == 0 and (
-                rarest[place] < 0 or frequency[attribute_of(code)] < frequency[rarest[place]]
-            ):
-                rarest[place] = attribute_of(code)
+        first, last = stretch(places, words, units[place])
+        for position in range(first, last):
+            code = code_at(words, sets, bits, position)
+            attribute = code >> FLAG_BITS
+            rarer = rarest[place] < 0 or frequency[attribute] < frequency[rarest[place]]
+            if code & ACCEPTS_NULL == 0 and rarer:
+                rarest[place] = attribute
 
 
 @kernel
-def count_postings(code: Any, low: Any, high: Any, intervals: Any) -> int:
+def count_postings(sets: Any, code: Any, low: Any, high: Any) -> int:
     """The blocks of a constraint's intervals, or of the labels between them if NULL passes."""
-    several, weak, total, end = code & SEVERAL != 0, code & ACCEPTS_NULL != 0, 0, BOTTOM_LABEL
-    for interval in range(low if several else 0, high if several else 1):
-        start = intervals[2 * interval] if several else low
-        stop = intervals[2 * interval + 1] if several else high
+    weak, total, end = code & ACCEPTS_NULL != 0, 0, np.int64(BOTTOM_LABEL)
+    for number in range(pieces_of(code, high)):
+        start, stop = piece_at(sets, code, low, high, number)
         total += count_blocks(end, start) if weak else count_blocks(start, stop)
         end = stop
     if weak and end != TOP_LABEL:
@@ -86,12 +90,11 @@ def count_postings(code: Any, low: Any, high: Any, intervals: Any) -> int:
 
 
 @kernel
-def fill_postings(code: Any, low: Any, high: Any, intervals: Any, blocks: Any, used: int) -> int:
+def fill_postings(sets: Any, code: Any, low: Any, high: Any, blocks: Any, used: int) -> int:
     """What `count_postings` counts, written to blocks[used:]."""
-    several, weak, end = code & SEVERAL != 0, code & ACCEPTS_NULL != 0, BOTTOM_LABEL
-    for interval in range(low if several else 0, high if several else 1):
-        start = intervals[2 * interval] if several else low
-        stop = intervals[2 * interval + 1] if several else high
+    weak, end = code & ACCEPTS_NULL != 0, np.int64(BOTTOM_LABEL)
+    for number in range(pieces_of(code, high)):
+        start, stop = piece_at(sets, code, low, high, number)
         used = fill_blocks(end, start, blocks, used) if weak else fill_blocks(start, stop, blocks, used)
         end = stop
     if weak and end != TOP_LABEL:
@@ -130,21 +133,21 @@ def assign_lists(conjunctions: Any, units: Any, indexes: Any, most: int, lists: 
     in several clauses stands in as many copies of the list, so that no list names a unit twice. No unit has more than
     `most` postings.
     """
-    offsets, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     blocks = np.empty(most, np.int64)
     keys, parts = np.empty(_SMALLEST_TABLE, np.uint64), np.empty(_SMALLEST_TABLE, np.int64)
     counts, last = np.empty(_SMALLEST_TABLE, np.int64), np.empty(_SMALLEST_TABLE, np.int64)
     table = np.full(2 * _SMALLEST_TABLE, EMPTY, np.int32)
     made, posting = 0, 0
     for place in range(len(units)):
-        start, stop, clause = offsets[units[place]], offsets[units[place] + 1], -1
-        for position in range(start, stop):
-            at = record_at(leaves, position)
-            code = records[at]
-            clause += code & ALTERNATIVE == 0 or position == start
-            used = fill_postings(code, records[at + 1], records[at + 2], intervals, blocks, 0)
+        begin, end = stretch(places, words, units[place])
+        clause = -1
+        for position in range(begin, end):
+            code, low, high = constraint_at(words, sets, bits, position)
+            clause += position == begin or not has(words[position], ALTERNATIVE)
+            used = fill_postings(sets, code, low, high, blocks, 0)
             for block in range(used):
-                key, copy = key_of(attribute_of(code), blocks[block]), 0
+                key, copy = key_of(code >> FLAG_BITS, blocks[block]), 0
                 slot = _list_slot(table, keys, parts, key, _part_of(indexes[place], copy))
                 while table[slot] != EMPTY and last[table[slot]] == place:
                     copy += 1

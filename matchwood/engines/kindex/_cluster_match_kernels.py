@@ -38,9 +38,8 @@ from matchwood.engines.kindex.layout import (
 from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event
-from matchwood.engines.shared._verification_kernels import clear, passes, scatter
+from matchwood.engines.shared._verification_kernels import clear, constraint_holds, scatter
 from matchwood.engines.shared.bounds import SLACK
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared.scoring import AHEAD
 
 UNKNOWN, FALSE, TRUE = 0, 1, 2
@@ -81,46 +80,40 @@ def find_clusters(access: Any, events: Any, event: int, truth: Any, touched: Any
 
 @bare_kernel
 def entry_holds(
-    stream: Any, at: Any, end: Any, truth: Any, touched: Any, count: Any, records: Any, intervals: Any, labels: Any
-) -> Any:
+    stream: Any, at: Any, end: Any, truth: Any, touched: Any, count: Any, predicates: Any, sets: Any, bits: Any,
+    labels: Any,
+) -> Any:  # fmt: skip
     """Whether all clauses of an entry hold, and how many predicates have been evaluated by now."""
     holds = True
     while at < end:
-        word = stream[at]
+        test = stream[at]
         at += np.uint64(1)
-        if word & FIRST != 0:
+        if test & FIRST != 0:
             if not holds:
                 return False, count
             holds = False
         if not holds:
-            predicate = np.uint64(word >> TEST_BITS)
+            predicate = np.uint64(test >> TEST_BITS)
             state = truth[predicate]
             if state == UNKNOWN:
-                record = np.uint64(WIDTH) * predicate
-                code, low, high = records[record], records[record + np.uint64(1)], records[record + np.uint64(2)]
-                label = labels[np.uint64(code >> FLAG_BITS)]
-                state = np.uint8(TRUE if passes(code, low, high, label, intervals) else FALSE)
+                state = np.uint8(TRUE if constraint_holds(predicates[predicate], sets, bits, labels) else FALSE)
                 truth[predicate] = state
                 touched[count] = predicate
                 count += 1
-            holds = (state == TRUE) != (word & NEGATED != 0)
+            holds = (state == TRUE) != (test & NEGATED != 0)
     return holds, count
 
 
 @bare_kernel
 def match_direct(
-    access: Any, alive: Any, events: Any, first: int, last: int, worst: int, direct: DirectScratch, labels: Any,
-    output: Any,
+    access: Any, conjunctions: Any, alive: Any, events: Any, first: int, last: int, worst: int, direct: DirectScratch,
+    labels: Any, output: Any,
 ) -> None:  # fmt: skip
     """What `match_run` finds, in the clusters of the predicates that hold; an event has at most `worst` hits."""
     truth, touched, found = direct
     units, offsets, work = output.units, output.offsets, output.work
-    records, intervals, stream, cluster_offsets = (
-        access.records,
-        access.intervals,
-        access.stream,
-        access.cluster_offsets,
-    )
+    predicates, sets, bits = access.predicates, conjunctions.sets, conjunctions.bits
+    stream, cluster_offsets = access.stream, access.cluster_offsets
     used, candidates, postings, always = 0, 0, 0, len(cluster_offsets) - 2
     for event in range(first, last):
         if len(units) - used < worst:
@@ -135,7 +128,7 @@ def match_direct(
                 unit, end = stream[at], at + np.uint64(stream[at + np.uint64(1)])
                 candidates += 1
                 holds, count = entry_holds(
-                    stream, at + np.uint64(HEADER), end, truth, touched, count, records, intervals, labels
+                    stream, at + np.uint64(HEADER), end, truth, touched, count, predicates, sets, bits, labels
                 )
                 if holds and alive[unit] == LIVE and used < len(units):
                     units[used] = unit
@@ -191,14 +184,10 @@ def top_direct(
 
     A promise is for event weights of at most 1; where one is greater, all promises are raised by as much.
     """
-    records, intervals, stream, cluster_offsets = (
-        access.records,
-        access.intervals,
-        access.stream,
-        access.cluster_offsets,
-    )
     entry_promises, weights = access.promises, context.scratch.weights
     conjunctions, bounds, alive = bounded
+    predicates, sets, bits = access.predicates, conjunctions.sets, conjunctions.bits
+    stream, cluster_offsets = access.stream, access.cluster_offsets
     truth, touched, found = direct
     labels, promises, rows = scratch.labels, scratch.promises, scratch.rows
     n, scores, filled, work = heaps.n, heaps.scores, heaps.filled, heaps.work
@@ -232,7 +221,7 @@ def top_direct(
                 unit, end = stream[at], at + np.uint64(stream[at + np.uint64(1)])
                 read += 1
                 holds, count = entry_holds(
-                    stream, at + np.uint64(HEADER), end, truth, touched, count, records, intervals, labels
+                    stream, at + np.uint64(HEADER), end, truth, touched, count, predicates, sets, bits, labels
                 )
                 at = end
                 if holds and alive[unit] == LIVE:

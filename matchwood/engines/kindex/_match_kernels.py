@@ -11,7 +11,13 @@ from matchwood.encoding.spaces.dyadic import ancestor
 from matchwood.engines.kindex._list_kernels import Z_LIST, entry_at, skip_to
 from matchwood.engines.kindex.layout import EMPTY, END, NO_CLAUSE, ListEntries, NumberedUnits, Slots
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, ALTERNATIVE, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    ALTERNATIVE,
+    code_at,
+    has,
+    stretch,
+)
 
 LIVE = 1
 SLOT_BITS = 32
@@ -125,23 +131,23 @@ def open_lists(run: Any, cursors: Any, head: Any, tally: int, zeros: int, whole:
 
 @bare_kernel
 def clauses_hold(
-    leaves: Any, records: Any, start: Any, stop: Any, clauses: Any, which: Any, positions: Any, order: Any,
-    agreeing: int, counters: Any,
-) -> bool:  # fmt: skip
+    conjunctions: Any, unit: Any, clauses: Any, which: Any, positions: Any, order: Any, agreeing: int, counters: Any
+) -> bool:
     """Whether every clause of a unit has a predicate that holds, by the entries of the lists that agree on the unit.
 
     A counter begins at minus the number of NOT IN predicates of its clause. Each NOT IN entry is a violated one and
     counts up; an IN entry satisfies the clause. Only 0 means that nothing in the clause holds.
     """
+    places, words, sets, bits = conjunctions
+    first, last = stretch(places, words, unit)
     count, failed = -1, 0
-    for position in range(start, stop):
-        code = records[record_at(leaves, position)]
-        if code & ALTERNATIVE == 0 or position == start:
+    for position in range(first, last):
+        if position == first or not has(words[position], ALTERNATIVE):
             count += 1
             if count >= len(counters):
                 return False
             counters[count] = 0
-        if code & ACCEPTS_NULL != 0:
+        if code_at(words, sets, bits, position) & ACCEPTS_NULL != 0:
             counters[count] -= 1
     for place in range(agreeing):
         slot = order[place] & SLOT_MASK
@@ -191,7 +197,7 @@ def _search(
     lists behind the first K, and so never ends; a satisfied CNF moves on only the first K, and may be found again by
     the rest. Here all lists that agree on a unit move on.
     """
-    names, clauses, offsets, leaves, records, alive = numbered
+    names, clauses, conjunctions, alive = numbered
     which, positions, now, units, work = slots.which, slots.positions, slots.now, output.units, output.work
     read, candidates, verified = 0, 0, 0
     while count >= need:
@@ -207,10 +213,7 @@ def _search(
                 holds = (order[0] >> SLOT_BITS) & 1 == 1
                 if of_clauses:
                     verified += 1
-                    begin, end = offsets[unit], offsets[unit + 1]
-                    holds = clauses_hold(
-                        leaves, records, begin, end, clauses, which, positions, order, moving, counters
-                    )
+                    holds = clauses_hold(conjunctions, unit, clauses, which, positions, order, moving, counters)
                 if holds and used < len(units):
                     units[used] = unit
                     used += 1
@@ -283,8 +286,7 @@ def match_run(
     `shortcuts` every list is read.
     """
     used, sizes, size_offsets, lists, slots = 0, run.sizes, run.size_offsets, entries_of(run), slots_of(cursors)
-    unit_offsets, leaves, records, _ = conjunctions
-    numbered = NumberedUnits(run.units, run.clauses, unit_offsets, leaves, records, alive)
+    numbered = NumberedUnits(run.units, run.clauses, conjunctions, alive)
     group_offsets, group_attributes, group_starts = run.group_offsets, run.group_attributes, run.group_starts
     now, order, pair_of, counters = cursors.entries, cursors.order, cursors.pair_of, cursors.counters
     heads, tallies, units, offsets, work = cursors.heads, cursors.tallies, output.units, output.offsets, output.work

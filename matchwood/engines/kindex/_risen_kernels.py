@@ -23,24 +23,24 @@ from matchwood.engines.kindex._top_kernels import (
 from matchwood.engines.kindex.layout import BoundedUnits, TopHeaps, TopScratch
 from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event
-from matchwood.engines.shared._verification_kernels import clear, passes, scatter
+from matchwood.engines.shared._verification_kernels import clear, constraint_holds, scatter
 from matchwood.engines.shared.bounds import SLACK
-from matchwood.engines.shared.constraints._record_kernels import ALTERNATIVE, attribute_of, record_at
+from matchwood.engines.shared.constraints._word_kernels import ALTERNATIVE, has, stretch
 
 
 @bare_kernel
-def clauses_true(offsets: Any, leaves: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
+def clauses_true(places: Any, words: Any, sets: Any, bits: Any, unit: Any, labels: Any) -> bool:
     """Whether each clause of a unit has a constraint that holds of the scattered labels."""
-    holds, start = True, offsets[unit]
-    for position in range(start, offsets[unit + 1]):
-        at = record_at(leaves, position)
-        code = records[at]
-        if code & ALTERNATIVE == 0 or position == start:
+    first, last = stretch(places, words, unit)
+    holds = True
+    for position in range(first, last):
+        word = words[position]
+        if position == first or not has(word, ALTERNATIVE):
             if not holds:
                 return False
             holds = False
         if not holds:
-            holds = passes(code, records[at + 1], records[at + 2], labels[attribute_of(code)], intervals)
+            holds = constraint_holds(word, sets, bits, labels)
     return holds
 
 
@@ -52,7 +52,7 @@ def top_units(
     conjunctions, bounds, alive = bounded
     labels, rows, n = scratch.labels, scratch.rows, heaps.n
     scores, filled, work = heaps.scores, heaps.filled, heaps.work
-    offsets, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     weights = context.scratch.weights
     for place in range(len(filled)):
         event, start, size = first + place, np.int64(place) * n, filled[place]
@@ -66,7 +66,7 @@ def top_units(
                 continue
             work[CANDIDATES] += 1
             work[VERIFIED] += 1
-            if not clauses_true(offsets, leaves, records, intervals, unit, labels):
+            if not clauses_true(places, words, sets, bits, unit, labels):
                 continue
             work[MATCHED] += 1
             bound = unit_bound(conjunctions, bounds, unit, labels, weights, context.names, most)

@@ -31,12 +31,16 @@ from matchwood.engines.shared._posting_kernels import key_of, slot_of
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event, push, score_rows, settle
 from matchwood.engines.shared._verification_kernels import clear, scatter
 from matchwood.engines.shared.bounds import SLACK
-from matchwood.engines.shared.constraints._record_kernels import (
+from matchwood.engines.shared.constraints._word_kernels import (
     ACCEPTS_NULL,
     ALTERNATIVE,
-    SEVERAL,
-    attribute_of,
-    record_at,
+    FLAG_BITS,
+    code_at,
+    constraint_at,
+    has,
+    piece_at,
+    pieces_of,
+    stretch,
 )
 from matchwood.engines.shared.scoring import AHEAD
 
@@ -81,12 +85,13 @@ def _raise_list(run: Any, index: Any, attribute: Any, low: Any, high: Any, bound
 def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, promised: RunBounds) -> None:
     """Let the lists and K-indexes of a run have at least what these units promise."""
     ubs, constants, extras = promised.lists, promised.constants, promised.extras
-    offsets, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     for unit in units:
-        start, stop, size, weak = offsets[unit], offsets[unit + 1], 0, False
-        for position in range(start, stop):
-            code = records[record_at(leaves, position)]
-            if code & ALTERNATIVE == 0 or position == start:
+        first, last = stretch(places, words, unit)
+        size, weak = 0, False
+        for position in range(first, last):
+            code = code_at(words, sets, bits, position)
+            if position == first or not has(words[position], ALTERNATIVE):
                 size += 1
                 weak = False
             if code & ACCEPTS_NULL != 0 and not weak:
@@ -96,19 +101,17 @@ def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, promised:
         if index == len(run.sizes) or run.sizes[index] != size:
             continue
         piece, extra = bounds.offsets[unit], bounds.elsewhere[unit]
-        for position in range(start, stop):
-            at = record_at(leaves, position)
-            code, low, high = records[at], records[at + 1], records[at + 2]
-            several, heaviest = code & SEVERAL != 0, 0.0
-            for interval in range(low if several else 0, high if several else 1):
+        for position in range(first, last):
+            code, low, high = constraint_at(words, sets, bits, position)
+            heaviest = 0.0
+            for number in range(pieces_of(code, high)):
                 bound = bounds.pieces[piece]
                 piece += 1
                 if code & ACCEPTS_NULL != 0:
                     heaviest = max(heaviest, bound)
                     continue
-                first = intervals[2 * interval] if several else low
-                last = intervals[2 * interval + 1] if several else high
-                _raise_list(run, index, attribute_of(code), first, last, bound, ubs)
+                start, stop = piece_at(sets, code, low, high, number)
+                _raise_list(run, index, code >> FLAG_BITS, start, stop, bound, ubs)
             extra += heaviest
         constants[index] = max(constants[index], bounds.constants[unit])
         extras[index] = max(extras[index], extra)
@@ -192,7 +195,6 @@ def _search_top(
     which, positions, now = cursors.which, cursors.positions, cursors.entries
     order, counters = cursors.order, cursors.counters
     conjunctions, bounds, alive = units
-    offsets, leaves, records, _ = conjunctions
     of_clauses, shortcuts, need, ceiling, most, extra = index
     slot_bounds, labels, rows, n = scratch.promises, scratch.labels, scratch.rows, heaps.n
     scores, work, unit_constants = heaps.scores, heaps.work, bounds.constants
@@ -218,10 +220,7 @@ def _search_top(
                 holds = (order[0] >> SLOT_BITS) & 1 == 1
                 if of_clauses:
                     work[VERIFIED] += 1
-                    begin, end = offsets[unit], offsets[unit + 1]
-                    holds = clauses_hold(
-                        leaves, records, begin, end, clauses, which, positions, order, moving, counters
-                    )
+                    holds = clauses_hold(conjunctions, unit, clauses, which, positions, order, moving, counters)
                 if holds:
                     work[MATCHED] += 1
                     bound = np.inf

@@ -20,18 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import places_in, require
-from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL
-from matchwood.engines.kindex._cluster_kernels import (
-    copy_predicates,
-    distinct_predicates,
-    promise_of_units,
-    write_clusters,
-    write_keys,
-)
+from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
+from matchwood.engines.kindex._cluster_kernels import distinct_predicates, promise_of_units, write_clusters, write_keys
 from matchwood.engines.kindex.build import key_table
 from matchwood.engines.kindex.layout import EMPTY, AccessArrays
 from matchwood.engines.shared.bounds import UnitBounds
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._word_kernels import LAST
+from matchwood.engines.shared.constraints.words import constraint_counts, unpacked
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
@@ -45,17 +40,17 @@ def access_arrays(
     """Clusters over these units; without bounds, a unit promises whatever one asks for."""
     units, promises = _by_promise(conjunctions, units, bounds)
     numbers, predicates = _predicates(conjunctions, units)
-    records, intervals = _copied(conjunctions, predicates)
-    _check_labels(records, intervals)
-    chances = _chances(records, intervals, numbers, attributes)
+    encoded = _encoded(conjunctions, predicates)
+    _check_labels(encoded)
+    chances = _chances(encoded, numbers, attributes)
     offsets, stream = _clusters(conjunctions, units, promises, numbers, chances)
     posted = np.flatnonzero(np.diff(offsets)[:-1]).astype(np.int32)
-    keys, owners = _keys(records, intervals, posted)
+    keys, owners = _keys(conjunctions, predicates, posted)
     order = np.argsort(keys, kind="stable")
     distinct, first = np.unique(keys[order], return_index=True)
     table, levels = key_table(distinct, attributes)
     laid = AccessArrays(
-        records, intervals, table, distinct, np.append(first, len(keys)), levels, owners[order], offsets, stream,
+        predicates, table, distinct, np.append(first, len(keys)), levels, owners[order], offsets, stream,
         stream.view(np.float32),
     )  # fmt: skip
     return AccessArrays(*(read_only(array, array.dtype) for array in laid))
@@ -74,45 +69,44 @@ def _by_promise(
     return read_only(units[order], np.int32), read_only(rounded.view(np.int32), np.int32)
 
 
-def _predicates(conjunctions: Conjunctions, units: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The number of the predicate of each constraint, unit after unit, and the leaf by which each is first met."""
-    total = int((conjunctions.offsets[units + 1] - conjunctions.offsets[units]).sum())
-    numbers, leaves, size = np.empty(total, np.int32), np.empty(total, np.int32), 16
+def _predicates(conjunctions: Conjunctions, units: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+    """The number of the predicate of each constraint, unit after unit, and the predicates."""
+    total = int(_counts(conjunctions, units).sum())
+    numbers, predicates, size = np.empty(total, np.int32), np.empty(total, np.uint32), 16
     while size < 2 * total:
         size *= 2
-    count = distinct_predicates(conjunctions, units, np.full(size, EMPTY, np.int32), numbers, leaves)
-    return read_only(numbers, np.int32), read_only(leaves[:count], np.int32)
+    count = distinct_predicates(conjunctions, units, np.full(size, EMPTY, np.int32), numbers, predicates)
+    return read_only(numbers, np.int32), read_only(predicates[:count].copy(), np.uint32)
 
 
-def _copied(conjunctions: Conjunctions, predicates: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    records = np.empty(WIDTH * len(predicates), np.int32)
-    intervals = np.empty(2 * copy_predicates(conjunctions, predicates, records, np.empty(0, np.int32)), np.int32)
-    copy_predicates(conjunctions, predicates, records, intervals)
-    return read_only(records, np.int32), read_only(intervals, np.int32)
+def _counts(conjunctions: Conjunctions, units: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many constraints each of these units has."""
+    return constraint_counts(conjunctions.places, conjunctions.words, units)
 
 
-def _check_labels(records: NDArray[np.int32], intervals: NDArray[np.int32]) -> None:
+def _encoded(conjunctions: Conjunctions, predicates: NDArray[np.uint32]) -> EncodedConjunctions:
+    """What predicates say, each as a conjunction of its own."""
+    every = read_only(np.arange(len(predicates)), np.int32)
+    words = read_only(predicates | np.uint32(LAST), np.uint32)
+    return unpacked(every, words, conjunctions.sets, conjunctions.bits, every)
+
+
+def _check_labels(predicates: EncodedConjunctions) -> None:
     """Refuse intervals that have no blocks: of a damaged store, which checks no more than its positions."""
-    single = records[::WIDTH] & SEVERAL == 0
-    low = np.concatenate((records[1::WIDTH][single], intervals[::2]))
-    high = np.concatenate((records[2::WIDTH][single], intervals[1::2]))
+    low, high = predicates.low, predicates.high
     require(bool(((low >= BOTTOM_LABEL) & (low < high)).all()), "an interval ends before it starts")
 
 
-def _chances(
-    records: NDArray[np.int32], intervals: NDArray[np.int32], numbers: NDArray[np.int32], attributes: int
-) -> NDArray[np.float64]:
+def _chances(predicates: EncodedConjunctions, numbers: NDArray[np.int32], attributes: int) -> NDArray[np.float64]:
     """How likely each predicate is true."""
-    codes, low, high = (records[field::WIDTH].astype(np.int64) for field in range(WIDTH))
-    named, several, weak = codes >> FLAG_BITS, codes & SEVERAL != 0, codes & ACCEPTS_NULL != 0
-    owners = np.concatenate((np.flatnonzero(~several), np.repeat(np.flatnonzero(several), (high - low)[several])))
-    starts = np.concatenate((low[~several], intervals[::2])) + (named[owners] << 32)
-    stops = np.concatenate((high[~several], intervals[1::2])) + (named[owners] << 32)
+    named, weak = predicates.attributes.astype(np.int64), predicates.accepts_null
+    owners = np.repeat(np.arange(len(named)), np.diff(predicates.pieces))
+    starts, stops = predicates.low + (named[owners] << 32), predicates.high + (named[owners] << 32)
     ends = np.arange(attributes) << 32
     edges = np.unique(np.concatenate((starts, stops, ends + BOTTOM_LABEL, ends + TOP_LABEL)))
     covered = places_in(edges, stops) - places_in(edges, starts)
     cells = np.bincount(edges >> 32, minlength=attributes) - 1
-    share = np.bincount(owners, covered, len(codes)) / cells[named]
+    share = np.bincount(owners, covered, len(named)) / cells[named]
     uses = np.bincount(named[numbers[~weak[numbers]]], minlength=attributes)
     presence = ((uses / max(1, uses.max(initial=0))) ** PRESENCE_ROOT)[named]
     return np.asarray(np.where(weak, 1 - presence * (1 - share), presence * share))
@@ -122,7 +116,7 @@ def _clusters(
     conjunctions: Conjunctions, units: NDArray[np.int32], promises: Any, numbers: Any, chances: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Where the entries of each predicate begin, and all entries."""
-    most = int((conjunctions.offsets[units + 1] - conjunctions.offsets[units]).max(initial=0))
+    most = int(_counts(conjunctions, units).max(initial=0))
     ends = np.zeros(len(chances) + 1, np.int64)
     asked = (conjunctions, units, promises, numbers, read_only(chances, np.float64), most)
     write_clusters(*asked, ends, np.empty(0, np.int32))
@@ -132,9 +126,11 @@ def _clusters(
     return offsets, stream
 
 
-def _keys(records: Any, intervals: Any, posted: Any) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+def _keys(
+    conjunctions: Conjunctions, predicates: NDArray[np.uint32], posted: NDArray[np.int32]
+) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
     """The keys of the predicates that lead to units, and whose they are."""
-    asked = (records, intervals, read_only(posted, np.int32))
+    asked = (predicates, conjunctions.sets, conjunctions.bits, read_only(posted, np.int32))
     count = write_keys(*asked, np.empty(0, np.uint64), np.empty(0, np.int32))
     keys, owners = np.empty(count, np.uint64), np.empty(count, np.int32)
     write_keys(*asked, keys, owners)

@@ -55,6 +55,7 @@ class KIndex(Engine):
     name: ClassVar[str] = "kindex"
     clauses: ClassVar[bool] = True
     ranks: ClassVar[bool] = True
+    keeps_positions: ClassVar[bool] = True
     options: ClassVar[Mapping[str, Any]] = DEFAULTS
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = CHOICES
     published: ClassVar[Mapping[str, Any]] = PUBLISHED

@@ -90,7 +90,7 @@ class RunArrays(NamedTuple):
 
 
 HEADER = 3
-"""Words of an entry of a cluster before its tests."""
+"""Integers of an entry of a cluster before its tests."""
 
 TEST_BITS = 2
 FIRST, NEGATED = 1, 2
@@ -100,19 +100,19 @@ FIRST, NEGATED = 1, 2
 class AccessArrays(NamedTuple):
     """Units by one clause that they need, their *access clause*, each with all that else must hold.
 
-    `records`, `intervals`  the distinct predicates of the run, as `_record_kernels` lays them out
+    `predicates`       the distinct ones of the run, as words (`_word_kernels`) without LAST and ALTERNATIVE; their sets
+                       are those of the store
     `table`, `keys`, `key_offsets`, `levels`
                        as in `RunArrays`: from an event's key to posted[key_offsets[k] : key_offsets[k + 1]]
     `posted`           the predicates of access clauses that hold for all labels of the key
     `cluster_offsets`  predicate p leads to the entries stream[cluster_offsets[p] : cluster_offsets[p + 1]]; behind the
                        last predicate stand the units without an access clause
-    `stream`           an entry is the unit, the number of its words, what it promises at most as the bits of a float32
+    `stream`           an entry is the unit, how many integers it has, what it promises at most as the bits of a float32
                        (see `promises`), then tests; in each cluster, promises fall
     `promises`         the same memory as `stream`, read as floats
     """
 
-    records: NDArray[np.int32]
-    intervals: NDArray[np.int32]
+    predicates: NDArray[np.uint32]
     table: NDArray[np.int32]
     keys: NDArray[np.uint64]
     key_offsets: NDArray[np.int64]
@@ -149,17 +149,15 @@ class Slots(NamedTuple):
 class NumberedUnits(NamedTuple):
     """From the numbers of a run to units.
 
-    `names`    the unit of each number
-    `clauses`  of each entry the clause of its unit; empty in a run of conjunctions
-    `offsets`, `leaves`, `records`  the units, as the store has them
-    `alive`    LIVE for those that are
+    `names`         the unit of each number
+    `clauses`       of each entry the clause of its unit; empty in a run of conjunctions
+    `conjunctions`  the units, as the store has them
+    `alive`         LIVE for those that are
     """
 
     names: NDArray[np.int32]
     clauses: NDArray[np.int32]
-    offsets: NDArray[np.int32]
-    leaves: NDArray[np.int32]
-    records: NDArray[np.int32]
+    conjunctions: Conjunctions
     alive: NDArray[np.uint8]
 
 

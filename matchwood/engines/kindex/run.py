@@ -146,11 +146,12 @@ class Run:
         output: HitOutput,
     ) -> tuple[Callable[..., None], tuple[Any, ...]]:
         """The kernel that finds them, and all that it takes."""
+        units = store.view(), states
         if self.access is None:
             kind = self.of_clauses, self.layout.shortcuts
-            return match_run, (self.arrays, store.view(), states, *kind, events, *span, self.cursors(workspace), output)
+            return match_run, (self.arrays, *units, *kind, events, *span, self.cursors(workspace), output)
         labels = workspace.array("labels", store.attributes, np.int32, NULL_LABEL)
-        return match_direct, (self.access, states, events, *span, self.size, self.scratch(workspace), labels, output)
+        return match_direct, (self.access, *units, events, *span, self.size, self.scratch(workspace), labels, output)
 
     def scratch(self, workspace: Workspace) -> DirectScratch:
         """Scratch memory that is large enough for all clusters of the run."""

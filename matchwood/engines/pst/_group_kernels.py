@@ -9,8 +9,8 @@ events the lists that matter are selected again and again, so the group is turne
 - what holds is kept as words, and the hits counted; once it is known where those of each event begin, they are written
   there, in the order of the events.
 
-What else an event selects (lists of few events, candidates that are not packed, units without lists) is looked at as
-for one event. Hits and work are the same.
+What else an event selects (lists of few events or few candidates, units without lists) is looked at as for one event.
+Hits and work are the same.
 
 VLDB 2018, ours, in the place of the verification of Algorithms 5 and 7; events that are alike come together under their
 lists, where A-PCM (ICDE 2014) sorts them.
@@ -28,22 +28,25 @@ from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, select_lists
-from matchwood.engines.pst._lane_kernels import TILE, EventCodes, LaneWords, lay_out, pack_codes, take_away, try_packed
+from matchwood.engines.pst._lane_kernels import (
+    TILE,
+    EventCodes,
+    LaneWords,
+    lay_out,
+    pack_codes,
+    take_away,
+    try_candidates,
+)
 from matchwood.engines.pst._match_kernels import (
-    BATCH,
+    LINE,
     ListedUnits,
     ListScratch,
     ListSearch,
-    collect_passing,
-    examine_packed,
-    examine_tests,
-    fetch_lists,
+    collect_list,
     verify_always,
     verify_passing,
 )
-from matchwood.engines.pst._packed_kernels import PACKED_LINE, PACKED_TEST_WIDTH
 from matchwood.engines.pst._turning_kernels import TurnedLists, turn_round
-from matchwood.engines.shared._residual_kernels import LINE
 from matchwood.engines.shared._verification_kernels import clear, scatter
 
 SMALLEST_GROUP, FIRST_GROUP, LARGEST_GROUP = 8, 64, 8_192
@@ -64,8 +67,8 @@ class KeptSegments(NamedTuple):
 
     `segments`  five each: where its events begin among the members, how many they are, where its words begin and end,
                 and whether these are by lane, 64 candidates at a time, or by candidate
-    `used`      how many segments there are, and where the next words go; candidates that were tried, and first tests
-                that passed, of all events
+    `used`      how many segments there are, and where the next words go; candidates that were tried, and tests that
+                passed, of all events
     """
 
     segments: NDArray[np.int64]
@@ -97,12 +100,13 @@ class GroupScratch(NamedTuple):
 
 @bare_kernel
 def _fetch(lists: Any, turned: TurnedLists, number: int, count: int) -> None:
-    """Ask for the packed tests of a list that is going to be tried."""
+    """Ask for the tests of a list that is going to be tried."""
     if number < count:
-        listed, width = turned.tried[number], np.int64(PACKED_TEST_WIDTH)
-        start, stop = width * lists.packed_starts[listed], width * lists.packed_starts[listed + 1]
-        for at in range(start, min(stop, start + _MOST_FETCHED * PACKED_LINE), PACKED_LINE):
-            prefetch(lists.packed_tests, at)
+        listed = turned.tried[number]
+        start = TEST_WIDTH * lists.starts[listed]
+        stop = start + TEST_WIDTH * np.int64(lists.counts[listed])
+        for at in range(start, min(stop, start + _MOST_FETCHED * LINE), LINE):
+            prefetch(lists.tests, at)
 
 
 @bare_kernel
@@ -128,28 +132,30 @@ def _count_turned(words: Any, begin: Any, end: Any, members: Any, first: Any, la
 
 
 @bare_kernel
-def _try_list(lists: Any, listed: Any, states: Any, stale: bool, count: int, first: Any, group: GroupScratch) -> Any:
-    """Try the packed candidates of a list with a tile of so many events, whose ranks are laid out.
+def _try_list(
+    conjunctions: Any, lists: Any, listed: Any, states: Any, stale: bool, count: int, first: Any, group: GroupScratch
+) -> Any:
+    """Try the candidates of a list with a tile of so many events, whose ranks are laid out.
 
     What holds is kept from word `first` on.
 
-    Returns how many candidates they are, how many first tests passed, the end of what is kept, and how many bits it
-    has.
+    Returns how many candidates they are, how many tests passed, the end of what is kept, and how many bits it has.
     """
     lanes = np.uint64(2**64 - 1) >> np.uint64(TILE - count)
-    start, stop = lists.packed_starts[listed], lists.packed_starts[listed + 1]
-    passed, end, hits = try_packed(
-        lists.packed_tests, lists.packed_residuals, start, stop, states, stale, lanes, group.words, first
-    )
+    start = lists.starts[listed]
+    stop = start + lists.counts[listed]
+    passed, end, hits = try_candidates(conjunctions, lists.tests, start, stop, states, stale, lanes, group.words, first)
     return count * (stop - start), passed, end, hits
 
 
 @bare_kernel
-def _try_tile(lists: Any, listed: Any, states: Any, stale: bool, begin: int, stop: int, group: GroupScratch) -> None:
-    """Try the packed candidates of a list with the events of one tile, and count their hits."""
+def _try_tile(
+    conjunctions: Any, lists: Any, listed: Any, states: Any, stale: bool, begin: int, stop: int, group: GroupScratch
+) -> None:
+    """Try the candidates of a list with the events of one tile, and count their hits."""
     members, words, kept, hit_counts = group.turned.members, group.words.lanes, group.kept, group.counts.hits
     count, first = stop - begin, kept.used[1]
-    looked, passed, end, hits = _try_list(lists, listed, states, stale, count, first, group)
+    looked, passed, end, hits = _try_list(conjunctions, lists, listed, states, stale, count, first, group)
     kept.used[2] += looked
     kept.used[3] += passed
     if end > first:
@@ -166,10 +172,12 @@ def _try_tile(lists: Any, listed: Any, states: Any, stale: bool, begin: int, sto
 
 
 @bare_kernel
-def _try_lists(lists: Any, listed: Any, stale: bool, events: Any, first: int, count: int, group: GroupScratch) -> int:
+def _try_lists(
+    conjunctions: Any, lists: Any, listed: Any, stale: bool, events: Any, first: int, count: int, group: GroupScratch
+) -> int:
     """Try the lists of a group with the events under them, tile by tile; returns how many lists they are."""
-    turned, ranks = group.turned, group.words.ranks
-    pack_codes(events, first, count, len(ranks) // TILE, group.codes)
+    turned, words = group.turned, group.words
+    pack_codes(events, first, count, len(words.ranks) // TILE, group.codes)
     for event in range(count):
         group.counts.hits[event] = 0
     group.kept.used[:] = 0
@@ -178,65 +186,75 @@ def _try_lists(lists: Any, listed: Any, stale: bool, events: Any, first: int, co
         _fetch(lists, turned, number + _AHEAD, tried)
         while begin < turned.ends[number]:
             stop = min(begin + TILE, turned.ends[number])
-            codes = lay_out(group.codes, turned.members, begin, stop, ranks)
-            _try_tile(lists, turned.tried[number], listed.states, stale, begin, stop, group)
-            take_away(group.codes, turned.members, begin, stop, ranks, codes)
+            codes = lay_out(group.codes, turned.members, begin, stop, words)
+            _try_tile(conjunctions, lists, turned.tried[number], listed.states, stale, begin, stop, group)
+            take_away(group.codes, turned.members, begin, stop, words, codes)
             begin = stop
     return tried
 
 
 @kernel
-def _take_work_off(lists: Any, listed: Any, stale: bool, tried: int, covered: int, group: GroupScratch) -> None:
+def _take_work_off(
+    conjunctions: Any, lists: Any, listed: Any, stale: bool, tried: int, covered: int, group: GroupScratch
+) -> None:
     """Take off what was counted for events that are not covered, which come again: rare, so their lists are tried once
     more for it, and what is kept is lost."""
-    turned, ranks, used, begin = group.turned, group.words.ranks, group.kept.used, 0
+    turned, words, used, begin = group.turned, group.words, group.kept.used, 0
     for number in range(tried):
         while begin < turned.ends[number]:
             stop = min(begin + TILE, turned.ends[number])
             while begin < stop and turned.members[begin] < covered:
                 begin += 1
             if begin < stop:
-                codes = lay_out(group.codes, turned.members, begin, stop, ranks)
+                codes = lay_out(group.codes, turned.members, begin, stop, words)
                 looked, passed, _, _ = _try_list(
-                    lists, turned.tried[number], listed.states, stale, stop - begin, 0, group
+                    conjunctions, lists, turned.tried[number], listed.states, stale, stop - begin, 0, group
                 )
-                take_away(group.codes, turned.members, begin, stop, ranks, codes)
+                take_away(group.codes, turned.members, begin, stop, words, codes)
                 used[2], used[3] = used[2] - looked, used[3] - passed
             begin = stop
 
 
 @bare_kernel
-def _fetch_tests(selected: SelectedLists, known: KnownLists, number: int, count: int) -> None:
-    """Ask for the remembered first tests of an event."""
-    if number < count:
-        for at in range(selected.test_ends[number], selected.test_ends[number + 1], 2):
-            start = TEST_WIDTH * np.int64(selected.tests[at])
-            for line in range(start, start + TEST_WIDTH * np.int64(selected.tests[at + 1]), LINE):
-                prefetch(known.tests, line)
+def _fetch_tests(lists: Any, group: GroupScratch, number: int, count: int) -> None:
+    """Ask for the tests of the lists that are left to an event, and for those that are remembered."""
+    if number >= count:
+        return
+    selected, known = group.selected, group.known.tests
+    first = selected.ends[number]
+    for at in range(first, first + group.turned.left[number]):
+        listed = selected.lists[at]
+        start = TEST_WIDTH * lists.starts[listed]
+        for line in range(start, start + TEST_WIDTH * np.int64(lists.counts[listed]), LINE):
+            prefetch(lists.tests, line)
+    for at in range(selected.test_ends[number], selected.test_ends[number + 1], 2):
+        start = TEST_WIDTH * np.int64(selected.tests[at])
+        for line in range(start, start + TEST_WIDTH * np.int64(selected.tests[at + 1]), LINE):
+            prefetch(known, line)
 
 
 @bare_kernel
-def _examine_known(
-    lists: Any, intervals: Any, signatures: Any, group: GroupScratch, number: int, states: Any, stale: bool,
+def _examine_rest(
+    conjunctions: Any, lists: Any, signatures: Any, group: GroupScratch, number: int, states: Any, stale: bool,
     scratch: ListScratch, used: Any, output: Any,
 ) -> Any:  # fmt: skip
-    """All hits behind the remembered first tests of an event; returns their end."""
-    selected, tests, labels, passing = group.selected, group.known.tests, scratch.labels, scratch.passing
-    waiting = 0
+    """All hits in the lists that are left to an event, and among the tests that are remembered; returns their end."""
+    selected, tests, known = group.selected, lists.tests, group.known.tests
+    waiting, first = np.int64(0), selected.ends[number]
+    for at in range(first, first + group.turned.left[number]):
+        listed = selected.lists[at]
+        start = lists.starts[listed]
+        stop = start + lists.counts[listed]
+        waiting, used = collect_list(
+            conjunctions, signatures, tests, start, stop, states, stale, scratch, waiting, output, used
+        )
     for at in range(selected.test_ends[number], selected.test_ends[number + 1], 2):
-        start, count = np.int64(selected.tests[at]), np.int64(selected.tests[at + 1])
-        if waiting + count > BATCH:
-            used = verify_passing(
-                lists.residuals, intervals, signatures, passing, waiting, states, stale, labels, output.units, used,
-                output.work,
-            )  # fmt: skip
-            waiting = 0
-        waiting = collect_passing(tests, start, start + count, labels, passing, waiting)
-        output.work[1] += count
-    return verify_passing(
-        lists.residuals, intervals, signatures, passing, waiting, states, stale, labels, output.units, used,
-        output.work,
-    )  # fmt: skip
+        start = np.int64(selected.tests[at])
+        stop = start + selected.tests[at + 1]
+        waiting, used = collect_list(
+            conjunctions, signatures, known, start, stop, states, stale, scratch, waiting, output, used
+        )
+    return verify_passing(conjunctions, signatures, scratch, waiting, states, stale, output, used)
 
 
 @kernel
@@ -250,27 +268,17 @@ def _finish(
     Returns how many were covered, and the new end.
     """
     begin, first, count, used = place
-    labels, found, states, stale, counts = scratch.labels, scratch.found, listed.states, search.stale, group.counts
+    labels, states, stale, counts = scratch.labels, listed.states, search.stale, group.counts
     units, offsets, work, covered = output.units, output.offsets, output.work, 0
-    selected, intervals = group.selected, conjunctions.intervals
     for number in range(count):
         if len(units) - used < max(search.live, counts.hits[number]):
             break
-        event, start, left = first + number, selected.ends[number], group.turned.left[number]
-        plain, plain_end = selected.plain_ends[number], selected.plain_ends[number + 1]
+        event = first + number
         counts.cursors[number] = used
         used += counts.hits[number]
-        _fetch_tests(selected, group.known, number + 1, count)
+        _fetch_tests(lists, group, number + 1, count)
         scatter(events, event, labels)
-        if left > 0 or plain_end > plain:
-            for place in range(left):
-                found[place] = selected.packed[start + place]
-            fetch_lists(lists, found, left)
-            used = examine_packed(lists, found, left, states, stale, scratch, used, output)
-            used = examine_tests(
-                lists, intervals, signatures, selected.plain, plain, plain_end, states, stale, scratch, used, output
-            )
-        used = _examine_known(lists, intervals, signatures, group, number, states, stale, scratch, used, output)
+        used = _examine_rest(conjunctions, lists, signatures, group, number, states, stale, scratch, used, output)
         used = verify_always(conjunctions, listed, labels, used, output)
         clear(events, event, labels)
         offsets[event - begin + 1] = used
@@ -356,12 +364,12 @@ def match_groups(
         count = select_lists(
             lists, search, events, event, min(most, last - event), scratch, group.known, group.selected
         )
-        tried = _try_lists(lists, listed, search.stale, events, event, count, group)
+        tried = _try_lists(conjunctions, lists, listed, search.stale, events, event, count, group)
         before, place = used, (first, event, count, used)
         covered, used = _finish(conjunctions, lists, signatures, search, listed, events, place, scratch, group, output)
         _write(group, covered, units)
         if covered < count:
-            _take_work_off(lists, listed, search.stale, tried, covered, group)
+            _take_work_off(conjunctions, lists, listed, search.stale, tried, covered, group)
         output.work[1] += group.kept.used[2]
         output.work[2] += group.kept.used[3]
         event += covered

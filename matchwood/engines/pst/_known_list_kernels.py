@@ -2,8 +2,8 @@
 
 Events of a batch have the same labels again and again, and each label of an attribute is in a space at every level in
 use: probing them all takes half as long as matching. So what was found for a label is remembered until lists change,
-ready for use: the lists with packed candidates, and the first tests of its short lists in one piece, where each list
-would be a cache miss or two.
+ready for use: the long lists, and the tests of the short ones in one piece, where each list would be a cache miss or
+two.
 
 VLDB 2018, Algorithms 5 and 7, as `_match_kernels` has them.
 """
@@ -21,54 +21,51 @@ from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import LEVELS, ancestor
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._match_kernels import ListScratch, ListSearch, select_combinations
-from matchwood.engines.pst._packed_kernels import RANK_SHIFT
 from matchwood.engines.pst._space_list_kernels import attribute_bit
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
 
+RANK_SHIFT = 15
 NULL_RANK = 2**16 - 1
-"""The rank that stands for NULL where ranks are laid out side by side."""
+"""The upper 16 bits of a label are its rank where ranks are laid out side by side, and the last one stands for NULL."""
 
-FEW_TESTS = 32
-"""First tests of a list that are remembered with each of its labels; those of longer lists stay where they are."""
+LONG = 4
+"""Candidates of a list that is worth to be tried with many events at once. The tests of shorter ones are remembered
+with each of their labels."""
 
 SLOT, WAYS = 8, 2
 """Integers of what is remembered of a label, and labels that share a cache line."""
 
-_ATTRIBUTE, _LABEL, _LISTS, _PACKED, _PLAIN, _SPACES, _TESTS, _TEST_COUNT = range(SLOT)
+_ATTRIBUTE, _LABEL, _LISTS, _LONG, _SPACES, _TESTS, _TEST_COUNT = range(7)
 _ONE = np.uint64(1)
 
 
 class KnownLists(NamedTuple):
     """What is remembered of labels, by slot.
 
-    `slots`   for each label: its attribute plus one, itself, where its lists begin, how many of them have packed
-              candidates, how many more have first tests that are not remembered, how many more are there for
-              combinations; where its first tests begin, and how many they are. 0 where there is none
+    `slots`   for each label: its attribute plus one, itself, where its lists begin, how many of them are long, how many
+              more are there for combinations; where its tests begin, and how many they are. 0 where there is none
     `lists`, `levels`  the lists, and the bits of the levels of those for combinations
-    `tests`   the first tests, as in `CandidateLists`
-    `used`    how many lists and first tests are used
+    `tests`   the tests, as in `CandidateLists`
+    `used`    how many lists and tests are used
     """
 
     slots: NDArray[np.int32]
     lists: NDArray[np.int32]
     levels: NDArray[np.uint32]
-    tests: NDArray[np.int32]
+    tests: NDArray[np.uint32]
     used: NDArray[np.int64]
 
 
 class SelectedLists(NamedTuple):
     """What the events of a group select, one event behind the other.
 
-    `packed`, `ends`        lists with packed candidates, and where those of each event end, from 0 on
-    `plain`, `plain_ends`   lists with first tests to be looked at where they are
-    `tests`, `test_ends`    remembered first tests: where some begin, and how many they are
+    `lists`, `ends`       lists that are to be tried, and where those of each event end, from 0 on
+    `tests`, `test_ends`  remembered tests: where some begin, and how many they are
     `alone`  by event: whether it must be looked at alone, because it has a label whose rank stands for NULL
     """
 
-    packed: NDArray[np.int32]
+    lists: NDArray[np.int32]
     ends: NDArray[np.int64]
-    plain: NDArray[np.int32]
-    plain_ends: NDArray[np.int64]
     tests: NDArray[np.int32]
     test_ends: NDArray[np.int64]
     alone: NDArray[np.bool_]
@@ -100,10 +97,10 @@ def _probe(lists: Any, attribute: Any, label: Any, known: KnownLists, at: Any) -
 
 @bare_kernel
 def _copy_tests(lists: Any, listed: Any, known: KnownLists) -> None:
-    """Remember the first tests of a list."""
+    """Remember the tests of a list."""
     source, target = TEST_WIDTH * lists.starts[listed], TEST_WIDTH * known.used[1]
     for step in range(TEST_WIDTH * np.int64(lists.counts[listed])):
-        known.tests[target + step] = lists.first_tests[source + step]
+        known.tests[target + step] = lists.tests[source + step]
     known.used[1] += lists.counts[listed]
 
 
@@ -111,25 +108,20 @@ def _copy_tests(lists: Any, listed: Any, known: KnownLists) -> None:
 def _remember(lists: Any, attribute: Any, label: Any, known: KnownLists, leading: bool, slot: Any) -> bool:
     """Remember a label in a slot, if there is room."""
     slots, begin = known.slots, known.used[0]
-    if begin + 3 * LEVELS > len(known.lists) or TEST_WIDTH * (known.used[1] + FEW_TESTS * LEVELS) > len(known.tests):
+    if begin + 3 * LEVELS > len(known.lists) or TEST_WIDTH * (known.used[1] + LONG * LEVELS) > len(known.tests):
         return False
     spaces, end = begin + 2 * LEVELS, begin
     count = _probe(lists, attribute, label, known, spaces)
     slots[slot + _ATTRIBUTE], slots[slot + _LABEL], slots[slot + _LISTS] = attribute + 1, label, begin
+    slots[slot + _TESTS] = known.used[1]
     for at in range(spaces, spaces + count):
-        known.lists[end] = known.lists[at]
-        end += lists.packed_starts[known.lists[at]] < lists.packed_starts[known.lists[at] + 1]
-    slots[slot + _PACKED], slots[slot + _TESTS] = end - begin, known.used[1]
-    for at in range(spaces, spaces + count):
-        if lists.counts[known.lists[at]] > FEW_TESTS:
-            known.lists[end] = known.lists[at]
-            end += 1
+        listed = known.lists[at]
+        if lists.counts[listed] < LONG:
+            _copy_tests(lists, listed, known)
         else:
-            _copy_tests(lists, known.lists[at], known)
-    slots[slot + _PLAIN], slots[slot + _TEST_COUNT] = (
-        end - begin - slots[slot + _PACKED],
-        known.used[1] - slots[slot + _TESTS],
-    )
+            known.lists[end] = listed
+            end += 1
+    slots[slot + _LONG], slots[slot + _TEST_COUNT] = end - begin, known.used[1] - slots[slot + _TESTS]
     slots[slot + _SPACES] = count if leading else 0
     for step in range(count if leading else 0):
         known.lists[end + step], known.levels[end + step] = known.lists[spaces + step], known.levels[spaces + step]
@@ -189,26 +181,23 @@ def _select_spaces(
     lists: Any, events: Any, event: int, scratch: ListScratch, known: KnownLists, selected: SelectedLists, ends: Any,
     leading: bool,
 ) -> Any:  # fmt: skip
-    """Select what is known of an event's labels behind the three `ends`.
+    """Select what is known of an event's labels behind the two `ends`.
 
     Returns the new ends, the number of spaces that lead on to combinations, and whether there was room.
     """
-    packed_end, plain_end, test_end = np.uint64(ends[0]), np.uint64(ends[1]), np.uint64(ends[2])
+    end, test_end = np.uint64(ends[0]), np.uint64(ends[1])
     spaces, slots, count = scratch.spaces, known.slots, np.int64(0)
     for pair in range(np.uint64(events.offsets[event]), np.uint64(events.offsets[event + 1])):
         attribute, label = events.attributes[pair], events.labels[pair]
         slot = _found(slots, attribute, label)
         if slots[slot] != attribute + 1 or slots[slot + np.uint64(_LABEL)] != label:
             if not _remembered(lists, attribute, label, known, leading):
-                return (np.int64(packed_end), np.int64(plain_end), np.int64(test_end)), count, False
+                return (np.int64(end), np.int64(test_end)), count, False
             slot = _line(slots, attribute, label)
-        at, some = np.uint64(slots[slot + np.uint64(_LISTS)]), np.uint64(slots[slot + np.uint64(_PACKED)])
+        at, some = np.uint64(slots[slot + np.uint64(_LISTS)]), np.uint64(slots[slot + np.uint64(_LONG)])
         for step in range(some):
-            selected.packed[packed_end + step] = known.lists[at + step]
-        at, packed_end, some = at + some, packed_end + some, np.uint64(slots[slot + np.uint64(_PLAIN)])
-        for step in range(some):
-            selected.plain[plain_end + step] = known.lists[at + step]
-        at, plain_end = at + some, plain_end + some
+            selected.lists[end + step] = known.lists[at + step]
+        at, end = at + some, end + some
         if leading:
             some = min(np.uint64(slots[slot + np.uint64(_SPACES)]), np.uint64(len(spaces) - count))
             _lead_on(known, attribute, at, some, scratch, count)
@@ -216,19 +205,16 @@ def _select_spaces(
         tests = slots[slot + np.uint64(_TEST_COUNT)]
         selected.tests[test_end], selected.tests[test_end + _ONE] = slots[slot + np.uint64(_TESTS)], tests
         test_end += np.uint64(2) if tests > 0 else np.uint64(0)
-    return (np.int64(packed_end), np.int64(plain_end), np.int64(test_end)), count, True
+    return (np.int64(end), np.int64(test_end)), count, True
 
 
 @bare_kernel
-def _add_combinations(lists: Any, found: Any, count: int, total: int, selected: SelectedLists, ends: Any) -> Any:
-    """Select the lists of combinations, which stand behind those of `count` spaces."""
-    packed_end, plain_end, test_end = ends
+def _add_combinations(found: Any, count: int, total: int, selected: SelectedLists, end: Any) -> Any:
+    """Select the lists of combinations, which stand behind those of `count` spaces; returns the new end."""
     for place in range(count, total):
-        listed = found[place]
-        selected.packed[packed_end] = selected.plain[plain_end] = listed
-        packed_end += lists.packed_starts[listed] < lists.packed_starts[listed + 1]
-        plain_end += lists.counts[listed] > 0
-    return packed_end, plain_end, test_end
+        selected.lists[end] = found[place]
+        end += 1
+    return end
 
 
 @bare_kernel
@@ -250,14 +236,12 @@ def select_lists(
     Nothing is forgotten in the middle of a group, which refers to what is remembered.
     """
     count, found, leading, fresh = 0, scratch.found, search.depth > 1, False
-    ends = np.int64(0), np.int64(0), np.int64(0)
-    selected.ends[0], selected.plain_ends[0], selected.test_ends[0] = 0, 0, 0
+    ends = np.int64(0), np.int64(0)
+    selected.ends[0], selected.test_ends[0] = 0, 0
     while count < most:
         event = first + count
         pairs = events.offsets[event + 1] - events.offsets[event]
-        if max(ends[0], ends[1]) + LEVELS * pairs > len(selected.packed) or ends[2] + 2 * pairs + 2 > len(
-            selected.tests
-        ):
+        if ends[0] + LEVELS * pairs > len(selected.lists) or ends[1] + 2 * pairs + 2 > len(selected.tests):
             break
         _fetch_slots(events, event + 1, known)
         after, spaces, complete = _select_spaces(lists, events, event, scratch, known, selected, ends, leading)
@@ -269,10 +253,10 @@ def select_lists(
             continue
         if leading:
             total = select_combinations(lists, scratch, spaces, search.depth)
-            if max(after[0], after[1]) + total > len(selected.packed):
+            if after[0] + total > len(selected.lists):
                 break
-            after = _add_combinations(lists, found, spaces, total, selected, after)
+            after = _add_combinations(found, spaces, total, selected, after[0]), after[1]
         selected.alone[count], ends = _stands_alone(events, event), after
         count += 1
-        selected.ends[count], selected.plain_ends[count], selected.test_ends[count] = ends
+        selected.ends[count], selected.test_ends[count] = ends
     return count

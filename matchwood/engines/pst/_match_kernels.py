@@ -1,5 +1,9 @@
 """Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from their candidates to hits.
 
+Verification takes steps, in each of which cache misses overlap: the tests of all lists that an event selects are asked
+for; the units that pass are collected, and it is asked for where they stand, then for what stands there; then they are
+verified.
+
 VLDB 2018, Algorithms 5 (5.3) and 7 (6.3).
 """
 
@@ -14,30 +18,34 @@ from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import ancestor
-from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
-from matchwood.engines.pst._packed_kernels import PACKED_LINE, PACKED_TEST_WIDTH, collect_packed, verify_packed
+from matchwood.engines.pst._candidate_kernels import TEST_WIDTH, decided_by
 from matchwood.engines.pst._signature_kernels import keep_signed
 from matchwood.engines.pst._space_list_kernels import attribute_bit, combined_key, filter_bit
 from matchwood.engines.pst._unit_list_kernels import examine_units
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
-from matchwood.engines.shared._residual_kernels import LINE, LIVE, fetch_residuals, verify_residuals
-from matchwood.engines.shared._verification_kernels import clear, scatter, verify
+from matchwood.engines.shared._verification_kernels import LIVE, clear, scatter, set_holds, verify, word_holds
+from matchwood.engines.shared.constraints._word_kernels import LAST, SET, set_of
 
 BATCH = 4096
-"""Candidates that are verified together, after their residuals have been asked for."""
+"""Candidates that are verified together, after what they say has been asked for."""
+
+LINE = 16
+"""Numbers of 32 bits in a cache line."""
+
+_ONE = np.uint64(1)
 
 
 class ListSearch(NamedTuple):
     """How lists are searched.
 
-    `depth`         spaces that a combination has at most
-    `side_by_side`  whether candidates lie in their lists with their tests
-    `stale`         whether the lists hold removed units
-    `live`          units, all of which an event may match
+    `depth`   spaces that a combination has at most
+    `tested`  whether candidates lie in their lists with a test
+    `stale`   whether the lists hold removed units
+    `live`    units, all of which an event may match
     """
 
     depth: int
-    side_by_side: bool
+    tested: bool
     stale: bool
     live: int
 
@@ -45,13 +53,10 @@ class ListSearch(NamedTuple):
 class ListedUnits(NamedTuple):
     """What the engine knows of its units.
 
-    `access`  `depth` positions each of the predicates that gave access: lists that do not hold the others side by side
-              need them
-    `states`  LIVE, STALE, or 0
+    `states`  LIVE or STALE, or 0, and how many constraints give access, as `_candidate_kernels` has it
     `always`  those without access predicates, looked at for every event
     """
 
-    access: NDArray[np.uint16]
     states: NDArray[np.uint8]
     always: NDArray[np.int32]
 
@@ -63,7 +68,8 @@ class ListScratch(NamedTuple):
     `spaces`, `attributes`, `levels`  the lists of the spaces that an event is in, and the bits of their attributes and
                levels: room for every level of every pair
     `found`    the lists that an event selects: room for all
-    `passing`  candidates that passed their first test: room for BATCH
+    `passing`, `rests`  candidates that passed their test, and how many constraints of each are decided; then where the
+               others stand: room for BATCH
     """
 
     labels: NDArray[np.int32]
@@ -72,6 +78,7 @@ class ListScratch(NamedTuple):
     levels: NDArray[np.uint32]
     found: NDArray[np.int32]
     passing: NDArray[np.int32]
+    rests: NDArray[np.int32]
 
 
 @bare_kernel
@@ -135,88 +142,133 @@ def select_combinations(lists: Any, scratch: ListScratch, count: int, depth: int
 
 @bare_kernel
 def fetch_lists(lists: Any, found: Any, count: int) -> None:
-    """Ask for every cache line of the lists' first tests, so that their misses overlap."""
-    first_tests, starts, counts = lists.first_tests, lists.starts, lists.counts
-    packed_tests, packed_starts, width = lists.packed_tests, lists.packed_starts, np.int64(PACKED_TEST_WIDTH)
+    """Ask for every cache line of the lists' tests, so that their misses overlap."""
+    tests, starts, counts = lists.tests, lists.starts, lists.counts
     for place in range(count):
         start = TEST_WIDTH * np.int64(starts[found[place]])
         for at in range(start, start + TEST_WIDTH * np.int64(counts[found[place]]), LINE):
-            prefetch(first_tests, at)
-        start, stop = packed_starts[found[place]], packed_starts[found[place] + 1]
-        for at in range(width * start, width * stop, PACKED_LINE):
-            prefetch(packed_tests, at)
+            prefetch(tests, at)
 
 
 @bare_kernel
-def collect_passing(first_tests: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
-    """Collect the residuals of the first tests start : stop whose test holds, without a branch to mispredict."""
-    end = np.uint64(count)
-    for at in range(np.uint64(TEST_WIDTH * start), np.uint64(TEST_WIDTH * stop), np.uint64(TEST_WIDTH)):
-        label = labels[np.uint32(first_tests[at])]
-        passing[end] = first_tests[at + np.uint64(3)]
-        end += np.uint64(np.uint32(label - first_tests[at + np.uint64(1)]) < np.uint32(first_tests[at + np.uint64(2)]))
+def collect_passing(
+    tests: Any, start: Any, stop: Any, bits: Any, labels: Any, passing: Any, decided: Any, count: Any
+) -> Any:
+    """Collect the units of the tests start : stop that hold, and what these decide, without a branch to mispredict."""
+    end, width = np.uint64(count), np.uint64(TEST_WIDTH)
+    for at in range(np.uint64(TEST_WIDTH * start), np.uint64(TEST_WIDTH * stop), width):
+        passing[end], decided[end] = np.int32(tests[at + _ONE]), np.int32(decided_by(tests[at]))
+        end += np.uint64(word_holds(tests[at], bits, labels))
     return np.int64(end)
 
 
 @bare_kernel
+def fetch_sets(words: Any, sets: Any, rests: Any, count: Any) -> None:
+    """Ask for the first set of what is left to test of some units: sets stand first, and few units have several."""
+    for place in range(np.uint64(count)):
+        at = np.uint64(np.uint32(rests[place]))
+        if words[at - _ONE] & np.uint32(LAST) == 0 and words[at] & np.uint32(SET) != 0:
+            prefetch(sets, set_of(words[at]))
+
+
+@bare_kernel
+def behind_sets(words: Any, rest: Any) -> Any:
+    """The first position from there on that has no set, or is behind the last."""
+    at = np.uint64(rest)
+    while words[at - _ONE] & np.uint32(LAST) == 0 and words[at] & np.uint32(SET) != 0:
+        at += _ONE
+    return at
+
+
+@bare_kernel
+def _rest_holds(words: Any, sets: Any, bits: Any, rest: Any, labels: Any) -> Any:
+    """Whether the constraints from there on, if there are any, hold.
+
+    No branch depends on the answer of a word that is no set: the processor would guess wrong once or twice at each
+    candidate, where most of them match.
+    """
+    first, held = behind_sets(words, rest), True
+    at = first
+    while words[at - _ONE] & np.uint32(LAST) == 0:
+        held &= word_holds(words[at], bits, labels)
+        at += _ONE
+    at = np.uint64(rest)
+    while held and at < first:
+        held = set_holds(sets, set_of(words[at]), labels)
+        at += _ONE
+    return held
+
+
+@bare_kernel
+def _find_rests(conjunctions: Any, passing: Any, count: Any, rests: Any) -> None:
+    """From how many constraints of some units are decided to where the others stand, which is asked for, so that the
+    misses overlap."""
+    places, words = conjunctions.places, conjunctions.words
+    for place in range(np.uint64(count)):
+        rest = np.uint64(places[np.uint32(passing[place])]) + np.uint64(np.uint32(rests[place]))
+        rests[place] = np.int32(rest)
+        prefetch(words, np.int64(rest))
+    fetch_sets(words, conjunctions.sets, rests, count)
+
+
+@bare_kernel
 def verify_passing(
-    residuals: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
-    units: Any, used: Any, work: Any,
+    conjunctions: Any, signatures: Any, scratch: ListScratch, count: Any, states: Any, stale: bool, output: Any,
+    used: Any,
 ) -> Any:  # fmt: skip
-    """Verify the candidates that passed their first tests; returns the end of the hits."""
-    fetch_residuals(residuals, passing, count)
+    """Verify the candidates that passed their tests, and write the units that hold behind `used`; returns their end.
+
+    Units that are not LIVE are left out, and what is beyond the end of `units`, should damaged lists hold more than
+    there are.
+    """
+    words, sets, bits = conjunctions.words, conjunctions.sets, conjunctions.bits
+    passing, rests, labels, units = scratch.passing, scratch.rests, scratch.labels, output.units
     if len(signatures.words) > 0:
-        count = keep_signed(signatures, residuals, passing, count, labels)
-    used = verify_residuals(residuals, intervals, passing, count, labels, states, stale, units, used)
-    work[2] += count
-    return used
+        count = keep_signed(conjunctions, signatures, states, passing, rests, count, labels)
+    _find_rests(conjunctions, passing, count, rests)
+    output.work[2] += count
+    room, written = np.uint64(len(units)), np.uint64(used)
+    for place in range(np.uint64(count)):
+        if _rest_holds(words, sets, bits, np.uint64(np.uint32(rests[place])), labels) and written < room:
+            unit = passing[place]
+            units[written] = unit
+            written += np.uint64(not stale or states[np.uint32(unit)] & np.uint8(LIVE) != 0)
+    return np.int64(written)
 
 
 @bare_kernel
-def examine_packed(
-    lists: Any, found: Any, count: int, states: Any, stale: bool, scratch: ListScratch, used: Any, output: Any
-) -> Any:
-    """All hits among the packed candidates of the lists found; returns their end."""
-    labels, passing, units, work = scratch.labels, scratch.passing, output.units, output.work
-    tests, starts, residuals, waiting = lists.packed_tests, lists.packed_starts, lists.packed_residuals, 0
-    for place in range(count):
-        start, stop = starts[found[place]], starts[found[place] + 1]
-        work[1] += stop - start
-        while start < stop:
-            end = min(stop, start + BATCH - waiting)
-            waiting = collect_packed(tests, start, end, labels, passing, waiting)
-            start = end
-            if waiting == BATCH:
-                used = verify_packed(residuals, passing, waiting, labels, states, stale, units, used)
-                work[2] += waiting
-                waiting = 0
-    work[2] += waiting
-    return verify_packed(residuals, passing, waiting, labels, states, stale, units, used)
-
-
-@bare_kernel
-def examine_tests(
-    lists: Any, intervals: Any, signatures: Any, found: Any, first: int, last: int, states: Any, stale: bool,
-    scratch: ListScratch, used: Any, output: Any,
+def collect_list(
+    conjunctions: Any, signatures: Any, tests: Any, start: Any, stop: Any, states: Any, stale: bool,
+    scratch: ListScratch, waiting: Any, output: Any, used: Any,
 ) -> Any:  # fmt: skip
-    """All hits behind the first tests of the lists found[first:last]; returns their end."""
-    labels, passing, units, work = scratch.labels, scratch.passing, output.units, output.work
-    first_tests, residuals, starts, counts = lists.first_tests, lists.residuals, lists.starts, lists.counts
-    waiting = 0
-    for place in range(first, last):
+    """Collect the units of the tests start : stop that hold behind those `waiting`; when there is no room for more, all
+    are verified. Returns how many wait then, and the end of the hits."""
+    labels, passing, rests, bits = scratch.labels, scratch.passing, scratch.rests, conjunctions.bits
+    output.work[1] += stop - start
+    while start < stop:
+        end = min(stop, start + BATCH - waiting)
+        waiting = collect_passing(tests, start, end, bits, labels, passing, rests, waiting)
+        start = end
+        if waiting == BATCH:
+            used = verify_passing(conjunctions, signatures, scratch, waiting, states, stale, output, used)
+            waiting = 0
+    return waiting, used
+
+
+@bare_kernel
+def _examine_lists(
+    conjunctions: Any, lists: Any, signatures: Any, count: int, states: Any, stale: bool, scratch: ListScratch,
+    used: Any, output: Any,
+) -> Any:  # fmt: skip
+    """All hits in the lists found; returns their end."""
+    tests, starts, counts, found, waiting = lists.tests, lists.starts, lists.counts, scratch.found, np.int64(0)
+    for place in range(count):
         start = starts[found[place]]
         stop = start + counts[found[place]]
-        work[1] += stop - start
-        while start < stop:
-            end = min(stop, start + BATCH - waiting)
-            waiting = collect_passing(first_tests, start, end, labels, passing, waiting)
-            start = end
-            if waiting == BATCH:
-                used = verify_passing(
-                    residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work
-                )
-                waiting = 0
-    return verify_passing(residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
+        waiting, used = collect_list(
+            conjunctions, signatures, tests, start, stop, states, stale, scratch, waiting, output, used
+        )
+    return verify_passing(conjunctions, signatures, scratch, waiting, states, stale, output, used)
 
 
 @bare_kernel
@@ -232,14 +284,13 @@ def select_spaces(lists: Any, events: Any, event: int, scratch: ListScratch) -> 
 @bare_kernel
 def verify_always(conjunctions: Any, listed: ListedUnits, labels: Any, used: Any, output: Any) -> Any:
     """The hits among the units that no list leads to; returns their end."""
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     states, units, work = listed.states, output.units, output.work
     for unit in listed.always:
-        if states[unit] == LIVE and used < len(units):
+        if states[unit] & np.uint8(LIVE) != 0 and used < len(units):
             work[1] += 1
             work[2] += 1
-            if verify(offsets, leaves, records, intervals, unit, labels):
+            if verify(places, words, sets, bits, unit, labels):
                 units[used] = unit
                 used += 1
     return used
@@ -255,7 +306,7 @@ def match_lists(
     `combined` is None where no list has more than one space, and `alone` where candidates lie with their tests: Numba
     then leaves out what the others need, and a first match compiles less.
     """
-    intervals, states, labels, found = conjunctions.intervals, listed.states, scratch.labels, scratch.found
+    states, labels, found = listed.states, scratch.labels, scratch.found
     units, offsets, work, used = output.units, output.offsets, output.work, 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < search.live:
@@ -266,14 +317,9 @@ def match_lists(
             total = select_combinations(lists, scratch, total, search.depth)
         if alone is None:
             fetch_lists(lists, found, total)
-            used = examine_packed(lists, found, total, states, search.stale, scratch, used, output)
-            used = examine_tests(
-                lists, intervals, signatures, found, 0, total, states, search.stale, scratch, used, output
-            )
+            used = _examine_lists(conjunctions, lists, signatures, total, states, search.stale, scratch, used, output)
         else:
-            used = examine_units(
-                conjunctions, lists, signatures, listed.access, search.depth, states, total, scratch, used, output
-            )  # fmt: skip
+            used = examine_units(conjunctions, lists, signatures, states, total, scratch, used, output)
         used = verify_always(conjunctions, listed, labels, used, output)
         clear(events, event, labels)
         offsets[event - first + 1] = used

@@ -50,7 +50,6 @@ def _fetch_spaces(lists: Any, events: Any, slots: Any) -> None:
         prefetch(lists.keys, listed)
         prefetch(lists.starts, listed)
         prefetch(lists.counts, listed)
-        prefetch(lists.packed_starts, listed)
 
 
 @kernel
@@ -63,43 +62,37 @@ def match_one(table: Any, count: int, combined: Any, alone: Any) -> Any:
     pairs = writable(table, 1, np.int64), writable(table, 2, np.int32), writable(table, 3, np.int32)
     unpack(readable(table, 0, np.int64), count, pairs[0], pairs[1], pairs[2])
     events = EncodedEvents(readable(table, 1, np.int64), readable(table, 2, np.int32), readable(table, 3, np.int32))
+    numbers = readable(table, 20, np.int64)
     conjunctions = Conjunctions(
-        readable(table, 4, np.int32),
-        readable(table, 5, np.int32),
-        readable(table, 6, np.int32),
-        readable(table, 7, np.int32),
+        readable(table, 4, np.int32), readable(table, 5, np.uint32), readable(table, 6, np.uint16), numbers[0]
     )
     lists = CandidateLists(
+        readable(table, 7, np.int32),
         readable(table, 8, np.int32),
-        readable(table, 9, np.int32),
+        readable(table, 9, np.uint64),
         readable(table, 10, np.uint64),
-        readable(table, 11, np.uint64),
-        readable(table, 12, np.int64),
-        readable(table, 13, np.int32),
-        readable(table, 14, np.int32),
-        readable(table, 15, np.int32),
-        readable(table, 16, np.uint16),
-        readable(table, 17, np.int64),
-        readable(table, 18, np.uint16),
-        readable(table, 19, np.uint32),
-        readable(table, 20, np.uint64),
-        readable(table, 21, np.uint32),
+        readable(table, 11, np.int64),
+        readable(table, 12, np.int32),
+        readable(table, 13, np.uint32),
+        readable(table, 14, np.uint32),
+        readable(table, 15, np.uint64),
+        readable(table, 16, np.uint32),
     )
     signatures = SignatureArrays(
-        readable(table, 22, np.int64), readable(table, 23, np.int64), readable(table, 24, np.uint64)
+        readable(table, 17, np.int64), readable(table, 18, np.int64), readable(table, 19, np.uint64)
     )  # fmt: skip
-    numbers = readable(table, 25, np.int64)
-    search = ListSearch(numbers[0], numbers[1] != 0, numbers[2] != 0, numbers[3])
-    listed = ListedUnits(readable(table, 26, np.uint16), readable(table, 27, np.uint8), readable(table, 28, np.int32))
+    search = ListSearch(numbers[1], numbers[2] != 0, numbers[3] != 0, numbers[4])
+    listed = ListedUnits(readable(table, 21, np.uint8), readable(table, 22, np.int32))
     scratch = ListScratch(
+        writable(table, 23, np.int32),
+        writable(table, 24, np.int32),
+        writable(table, 25, np.uint64),
+        writable(table, 26, np.uint32),
+        writable(table, 27, np.int32),
+        writable(table, 28, np.int32),
         writable(table, 29, np.int32),
-        writable(table, 30, np.int32),
-        writable(table, 31, np.uint64),
-        writable(table, 32, np.uint32),
-        writable(table, 33, np.int32),
-        writable(table, 34, np.int32),
     )
-    output = HitOutput(writable(table, 35, np.int32), writable(table, 36, np.int64), writable(table, 37, np.int64))
+    output = HitOutput(writable(table, 30, np.int32), writable(table, 31, np.int64), writable(table, 32, np.int64))
     for place in range(len(output.work)):
         output.work[place] = 0
     _fetch_spaces(lists, events, scratch.spaces)

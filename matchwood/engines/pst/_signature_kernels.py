@@ -14,19 +14,16 @@ import numpy as np
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.shared._residual_kernels import (
-    LAST,
-    MASKED_WIDTH,
-    MOST_SINGLE,
-    OTHER_START,
-    RESIDUAL_BITS,
-    RESIDUAL_START,
-    SHIFT_BITS,
-    SINGLE_BITS,
-    STORED,
-    is_access,
+from matchwood.engines.pst._candidate_kernels import given_of
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    code_at,
+    constraint_at,
+    end_of,
+    piece_at,
+    pieces_of,
 )
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, record_at
 
 BUCKETS = 64
 BUCKET_SHIFT = 25
@@ -70,35 +67,32 @@ def contains(signatures: Any, attribute: Any, label: Any, unit: Any) -> Any:
 
 
 @kernel
-def keep_signed(signatures: Any, residuals: Any, passing: Any, count: int, labels: Any) -> int:
-    """Keep those residuals whose units are in the signatures that the event selects; returns how many.
+def is_signed(conjunctions: Any, signatures: Any, states: Any, unit: Any, labels: Any) -> bool:
+    """Alg. 5, lines 8 to 13: whether a unit is in the signatures of all spaces that its other predicates need.
 
-    The constraints of a residual are the ones still to be tested, and each that NULL fails has signatures.
+    Each of those that NULL fails has signatures.
     """
-    kept = 0
-    for place in range(count):
-        passing[kept] = passing[place]
-        kept += _is_signed(signatures, residuals, np.int64(np.uint32(passing[place])), labels)
-    return kept
+    places, words, sets, bits = conjunctions
+    first = np.int64(places[unit])
+    for position in range(first + given_of(states[unit]), end_of(words, first)):
+        code = code_at(words, sets, bits, position)
+        attribute = code >> FLAG_BITS
+        if code & ACCEPTS_NULL == 0 and not contains(signatures, attribute, labels[attribute], unit):
+            return False
+    return True
 
 
 @kernel
-def _is_signed(signatures: Any, residuals: Any, residual: Any, labels: Any) -> bool:
-    unit, shape, at = residuals[residual], residuals[residual + 1], residual + RESIDUAL_START
-    middle = at + WIDTH * ((shape >> 1) & MOST_SINGLE)
-    end = middle + MASKED_WIDTH * (shape >> (1 + SINGLE_BITS))
-    while at < end:
-        attribute = residuals[at] if at < middle else residuals[at] >> SHIFT_BITS
-        if not contains(signatures, attribute, labels[attribute], unit):
-            return False
-        at += WIDTH if at < middle else MASKED_WIDTH
-    code = LAST if shape & 1 == 0 else 0
-    while code & LAST == 0:
-        code, attribute = residuals[at], residuals[at] >> RESIDUAL_BITS
-        if code & ACCEPTS_NULL == 0 and not contains(signatures, attribute, labels[attribute], unit):
-            return False
-        at += OTHER_START + 2 * (1 if code & STORED != 0 else residuals[at + 1])
-    return True
+def keep_signed(
+    conjunctions: Any, signatures: Any, states: Any, passing: Any, decided: Any, count: int, labels: Any
+) -> int:
+    """Keep those units, with what their tests decide, that are in the signatures which the event selects; returns how
+    many."""
+    kept = 0
+    for place in range(count):
+        passing[kept], decided[kept] = passing[place], decided[place]
+        kept += is_signed(conjunctions, signatures, states, np.int64(np.uint32(passing[place])), labels)
+    return kept
 
 
 COUNT_LOADS, ENTER, ASK = 0, 1, 2
@@ -106,26 +100,22 @@ COUNT_LOADS, ENTER, ASK = 0, 1, 2
 
 @kernel
 def _walk(
-    conjunctions: Any, unit: Any, access: Any, wanted: int, task: int, loads: Any, bases: Any, sizes: Any, words: Any
+    conjunctions: Any, unit: Any, states: Any, task: int, loads: Any, bases: Any, sizes: Any, filters: Any
 ) -> int:
     """Count, enter, or look for a unit in the buckets of its constraints that neither give access nor accept NULL.
 
     Returns in how many it was not found.
     """
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
-    hashed, missing = mix64(np.uint64(unit)), 0
-    bits = bits_of(hashed)
-    for position in range(offsets[unit + 1] - offsets[unit]):
-        at = record_at(leaves, offsets[unit] + position)
-        code = records[at]
-        if code & ACCEPTS_NULL != 0 or is_access(access, wanted * unit, wanted, position):
+    places, words, sets, bits = conjunctions
+    hashed, missing, first = mix64(np.uint64(unit)), 0, np.int64(places[unit])
+    own = bits_of(hashed)
+    for position in range(first + given_of(states[unit]), end_of(words, first)):
+        code, least, most = constraint_at(words, sets, bits, position)
+        if code & ACCEPTS_NULL != 0:
             continue
-        attribute, several, last = code >> FLAG_BITS, code & SEVERAL != 0, -1
-        start, stop = (records[at + 1], records[at + 2]) if several else (np.int32(0), np.int32(1))
-        for interval in range(start, stop):
-            low = intervals[2 * interval] if several else records[at + 1]
-            high = intervals[2 * interval + 1] if several else records[at + 2]
+        attribute, last = code >> FLAG_BITS, -1
+        for number in range(pieces_of(code, most)):
+            low, high = piece_at(sets, code, least, most, number)
             for bucket in range(max(last + 1, bucket_of(low)), bucket_of(high - 1) + 1):
                 last = bucket
                 if task == COUNT_LOADS:
@@ -133,35 +123,35 @@ def _walk(
                     continue
                 word = word_of(bases, sizes, attribute, bucket, hashed)
                 if task == ENTER:
-                    words[word] |= bits
+                    filters[word] |= own
                 else:
-                    missing += words[word] & bits != bits
+                    missing += filters[word] & own != own
     return missing
 
 
 @kernel
-def count_loads(conjunctions: Any, units: Any, access: Any, wanted: int, loads: Any) -> None:
+def count_loads(conjunctions: Any, units: Any, states: Any, loads: Any) -> None:
     """Count how many units each bucket gains."""
-    nothing, words = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
+    nothing, filters = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
     for unit in units:
-        _walk(conjunctions, unit, access, wanted, COUNT_LOADS, loads, nothing, nothing, words)
+        _walk(conjunctions, unit, states, COUNT_LOADS, loads, nothing, nothing, filters)
 
 
 @kernel
-def enter_units(conjunctions: Any, units: Any, access: Any, wanted: int, bases: Any, sizes: Any, words: Any) -> None:
+def enter_units(conjunctions: Any, units: Any, states: Any, bases: Any, sizes: Any, filters: Any) -> None:
     """Enter units into the filters of their buckets."""
     loads = np.empty(0, dtype=np.int64)
     for unit in units:
-        _walk(conjunctions, unit, access, wanted, ENTER, loads, bases, sizes, words)
+        _walk(conjunctions, unit, states, ENTER, loads, bases, sizes, filters)
 
 
 @kernel
-def count_missing(conjunctions: Any, units: Any, access: Any, wanted: int, signatures: Any) -> int:
+def count_missing(conjunctions: Any, units: Any, states: Any, signatures: Any) -> int:
     """How many of these units lack in a filter that should hold them."""
-    loads, words, missing = np.empty(0, dtype=np.int64), signatures.words.copy(), 0
+    loads, filters, missing = np.empty(0, dtype=np.int64), signatures.words.copy(), 0
     bases, sizes = signatures.bases.copy(), signatures.sizes.copy()
     for unit in units:
-        missing += _walk(conjunctions, unit, access, wanted, ASK, loads, bases, sizes, words) > 0
+        missing += _walk(conjunctions, unit, states, ASK, loads, bases, sizes, filters) > 0
     return missing
 
 

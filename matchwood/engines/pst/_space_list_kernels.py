@@ -19,9 +19,9 @@ from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import fill_blocks, level_of
-from matchwood.engines.shared._access_kernels import UNUSED, block_count
+from matchwood.engines.shared._access_kernels import block_count
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
-from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, SEVERAL, record_at
+from matchwood.engines.shared.constraints._word_kernels import FLAG_BITS, constraint_at, piece_at, pieces_of
 
 _AHEAD = 8
 """How many units before its turn the best access predicate of one is asked for."""
@@ -98,33 +98,31 @@ def attribute_bit(attribute: Any) -> Any:
 
 
 @bare_kernel
-def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any) -> None:
+def count_spaces(conjunctions: Any, units: Any, given: Any, wanted: int, space_counts: Any) -> None:
     """How many spaces each access predicate has: `wanted` numbers a unit, 0 where there is none."""
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     for place in range(len(units)):
+        first = np.int64(places[units[place]])
         for nth in range(wanted):
-            position = access[wanted * units[place] + nth]
             found = 0
-            if position != UNUSED:
-                found = block_count(records, intervals, record_at(leaves, offsets[units[place]] + position))
+            if nth < given[place]:
+                code, low, high = constraint_at(words, sets, bits, first + nth)
+                found = block_count(sets, code, low, high)
             space_counts[wanted * place + nth] = found
 
 
 @bare_kernel
-def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> Any:
-    code, low, high = records[at], records[at + 1], records[at + 2]
-    if code & SEVERAL == 0:
-        return fill_blocks(low, high, codes, 0)
+def _fill_codes(sets: Any, code: Any, low: Any, high: Any, codes: Any) -> Any:
     used = 0
-    for interval in range(low, high):
-        used = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], codes, used)
+    for number in range(pieces_of(code, high)):
+        start, stop = piece_at(sets, code, low, high, number)
+        used = fill_blocks(start, stop, codes, used)
     return used
 
 
 @bare_kernel
 def assign_spaces(
-    conjunctions: Any, units: Any, access: Any, wanted: int, spaces: UnitSpaces, place: int, used: int,
+    conjunctions: Any, units: Any, given: Any, wanted: int, spaces: UnitSpaces, place: int, used: int,
     lists: SpaceLists, count: int, room: int,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Find or make the list of every space of every access predicate, writing their numbers to `spaces.lists`.
@@ -134,24 +132,19 @@ def assign_spaces(
     """
     codes, found = spaces.codes, spaces.lists
     table, keys, levels = lists.table, lists.keys, lists.levels
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     while place < len(units):
         needed = 0
         for nth in range(wanted):
             needed += spaces.counts[wanted * place + nth]
         if count + needed > room:
             break
-        # Units in the order of their shapes lie anywhere.
-        later = np.int64(units[min(place + _AHEAD, len(units) - 1)])
-        prefetch(leaves, np.int64(offsets[later] + access[wanted * later]))
-        for nth in range(wanted):
-            position = access[wanted * units[place] + nth]
-            if position == UNUSED:
-                break
-            at = record_at(leaves, offsets[units[place]] + position)
-            attribute = records[at] >> FLAG_BITS
-            for block in codes[: _fill_codes(records, intervals, at, codes)]:
+        prefetch(words, np.int64(places[units[min(place + _AHEAD, len(units) - 1)]]))
+        first = np.int64(places[units[place]])
+        for nth in range(min(wanted, int(given[place]))):
+            code, low, high = constraint_at(words, sets, bits, first + nth)
+            attribute = code >> FLAG_BITS
+            for block in codes[: _fill_codes(sets, code, low, high, codes)]:
                 key = key_of(attribute, block)
                 slot = slot_of(table, keys, key)
                 if table[slot] == EMPTY:
@@ -167,7 +160,7 @@ def assign_spaces(
 
 @kernel
 def assign_combinations(
-    units: Any, access: Any, limits: CombinationLimits, space_counts: Any, spaces: Any, progress: Any, room: int,
+    given: Any, limits: CombinationLimits, space_counts: Any, spaces: Any, progress: Any, room: int,
     combined: CombinationLists, sizes: Any, lists: Any,
 ) -> None:  # fmt: skip
     """Choose how many access predicates each unit uses, two at least if it has them, and find or make its lists.
@@ -179,13 +172,13 @@ def assign_combinations(
     table, filtered, keys = combined.combined_table, combined.combined_filter, combined.keys
     counts, added = combined.counts, combined.added
     attributes, levels = combined.next_attributes, combined.next_levels
-    while progress[0] < len(units) and progress[3] + wanted * most <= room:
+    while progress[0] < len(given) and progress[3] + wanted * most <= room:
         place, first, posting, count = progress[0], progress[1], progress[2], progress[3]
-        unit, depth, total = units[place], 1, space_counts[wanted * place]
+        depth, total = min(1, int(given[place])), space_counts[wanted * place]
         for nth in range(total):
             lists[posting + nth] = spaces[first + nth]
         first += total
-        while depth < wanted and access[wanted * unit + depth] != UNUSED:
+        while depth < given[place]:
             full = depth == 1
             for posted in lists[posting : posting + total]:
                 full |= counts[posted] + added[posted] >= dense
@@ -212,22 +205,21 @@ def assign_combinations(
             added[lists[posted]] += 1
         for nth in range(depth, wanted):
             first += space_counts[wanted * place + nth]
-            access[wanted * unit + nth] = UNUSED
-        sizes[place] = total
+        sizes[place], given[place] = total, depth
         progress[0], progress[1], progress[2], progress[3] = place + 1, first, posting + total, count
 
 
 @bare_kernel
-def strike_out(units: Any, access: Any, wanted: int, space_counts: Any, spaces: Any, loads: Any, dense: int) -> None:
+def strike_out(given: Any, space_counts: Any, spaces: Any, loads: Any, dense: int) -> None:
     """Leave units whose best predicate has short lists only with that one; `loads` counts the units of each space."""
     first = 0
-    for place in range(len(units)):
+    for place in range(len(given)):
         longest = 0
         for space in spaces[first : first + space_counts[place]]:
             longest = max(longest, loads[space])
         first += space_counts[place]
         if longest <= dense:
-            access[wanted * units[place] + 1 : wanted * (units[place] + 1)] = UNUSED
+            given[place] = min(given[place], np.uint8(1))
 
 
 @bare_kernel
@@ -254,18 +246,17 @@ def filter_lists(filtered: Any, keys: Any) -> None:
 
 
 @kernel
-def write_combinations(conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any, keys: Any) -> None:
+def write_combinations(conjunctions: Any, units: Any, given: Any, wanted: int, space_counts: Any, keys: Any) -> None:
     """All combinations of spaces that units should be listed under: a row of keys each, 0 where there are fewer."""
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     codes = np.empty((wanted, max(1, space_counts.max()) if len(space_counts) > 0 else 1), dtype=np.int64)
     attributes, row = np.empty(wanted, dtype=np.int64), 0
     for place in range(len(units)):
-        total, depth = 1, 0
-        while depth < wanted and access[wanted * units[place] + depth] != UNUSED:
-            at = record_at(leaves, offsets[units[place]] + access[wanted * units[place] + depth])
-            attributes[depth] = records[at] >> FLAG_BITS
-            total *= _fill_codes(records, intervals, at, codes[depth])
+        total, depth, first = 1, 0, np.int64(places[units[place]])
+        while depth < given[place]:
+            code, low, high = constraint_at(words, sets, bits, first + depth)
+            attributes[depth] = code >> FLAG_BITS
+            total *= _fill_codes(sets, code, low, high, codes[depth])
             depth += 1
         for combination in range(total if depth > 0 else 0):
             rest = combination

@@ -25,10 +25,10 @@ class TurnedLists(NamedTuple):
 
     `places`   by list: how many events select it, then one more than where the next of them goes, or LEFT; 0 between
                two groups
-    `touched`  the lists with packed candidates that are selected
+    `touched`  the lists that are selected
     `tried`, `ends`  those that are tried with their events, and where these end
     `members`  the events under the lists, ascending under each
-    `left`     by event: how many of its lists with packed candidates remain for itself
+    `left`     by event: how many of its lists remain for itself
     `tiles`    how many tiles there may be
     """
 
@@ -48,7 +48,7 @@ def _count_events(selected: SelectedLists, count: int, turned: TurnedLists) -> i
     for event in range(count):
         if not selected.alone[event]:
             for at in range(selected.ends[event], selected.ends[event + 1]):
-                listed = selected.packed[at]
+                listed = selected.lists[at]
                 touched[seen] = listed
                 seen += places[listed] == 0
                 places[listed] += 1
@@ -57,9 +57,8 @@ def _count_events(selected: SelectedLists, count: int, turned: TurnedLists) -> i
 
 @bare_kernel
 def _words(lists: Any, listed: Any) -> Any:
-    """How many words may be kept of a list's packed candidates, for one tile."""
-    count = lists.packed_starts[listed + 1] - lists.packed_starts[listed]
-    return (count + TILE - 1) // TILE * TILE
+    """How many words may be kept of a list's candidates, for one tile."""
+    return (np.int64(lists.counts[listed]) + TILE - 1) // TILE * TILE
 
 
 @bare_kernel
@@ -67,7 +66,7 @@ def _give_places(lists: Any, seen: int, fewest: int, turned: TurnedLists, room: 
     """Choose the lists that are tried with all their events, as far as there is room for what may be kept of them."""
     places, touched, used, tried, tiles = turned.places, turned.touched, np.int64(0), 0, np.int64(0)
     for number in range(seen):
-        prefetch(lists.packed_starts, np.int64(touched[min(number + _AHEAD, seen - 1)]))
+        prefetch(lists.counts, np.int64(touched[min(number + _AHEAD, seen - 1)]))
         listed = touched[number]
         under = np.int64(places[listed])
         parts = (under + TILE - 1) // TILE
@@ -84,7 +83,7 @@ def _give_places(lists: Any, seen: int, fewest: int, turned: TurnedLists, room: 
 @bare_kernel
 def _take_places(selected: SelectedLists, count: int, turned: TurnedLists) -> None:
     """Put each event under its lists, and keep the lists that it must look at itself."""
-    places, chosen = turned.places, selected.packed
+    places, chosen = turned.places, selected.lists
     for event in range(count):
         first = end = selected.ends[event]
         for at in range(first, selected.ends[event + 1]):

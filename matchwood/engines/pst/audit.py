@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import LEVELS
-from matchwood.engines.pst._audit_kernels import wrong_candidates, wrong_when_packed
-from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
+from matchwood.engines.pst._audit_kernels import wrong_candidates
 from matchwood.engines.pst._space_list_kernels import COMBINED, write_combinations
-from matchwood.engines.pst.candidates import CandidateLists, Candidates, space_counts_of
-from matchwood.engines.pst.packing import packed_postings
+from matchwood.engines.pst.candidates import CandidateLists, Candidates, given_counts, space_counts_of
 from matchwood.engines.shared._posting_kernels import EMPTY
 from matchwood.engines.shared.store import Conjunctions
 
@@ -21,21 +19,18 @@ _LOW_HALF, _PART = np.uint64(2**32 - 1), np.uint64(2**31 - 1)
 
 
 def audit_candidates(
-    candidates: Candidates, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16]
+    candidates: Candidates, conjunctions: Conjunctions, units: NDArray[np.int32], states: NDArray[np.uint8]
 ) -> list[str]:
     """Whether these units, and of others only stale ones, stand once in each of their lists, with the right tests."""
-    view, wanted = candidates.view(), candidates.wanted
-    live = np.zeros(len(access) // wanted, dtype=np.bool_)
+    view, live = candidates.view(), np.zeros(len(states), dtype=np.bool_)
     live[units] = True
     problems = _lists(candidates, view) + _ways(view)
-    wrong = wrong_when_packed(conjunctions, access, wanted, view.packed_tests, view.packed_residuals, live)
-    if candidates.side_by_side:
-        lists = view.first_tests, view.residuals, view.starts, view.counts
-        wrong += wrong_candidates(conjunctions, access, wanted, *lists, live)
+    lists = view.tests, view.starts, view.counts
+    wrong = wrong_candidates(conjunctions, *lists, states, live) if candidates.tested else 0
     if wrong:
-        problems.append(f"{wrong} candidates do not test what their units ask for")
-    expected = _expected(candidates, conjunctions, units, access)
-    there = _there(view, wanted, live, candidates.side_by_side)
+        problems.append(f"{wrong} candidates are tested for what their units do not ask for")
+    expected = _expected(candidates, conjunctions, units, given_counts(states[units]))
+    there = _there(candidates, view, live)
     if expected.shape != there.shape or not np.array_equal(_ordered(expected), _ordered(there)):
         problems.append(f"{len(expected)} candidates should be in the lists, {len(there)} are, and they differ")
     return problems
@@ -50,8 +45,8 @@ def _lists(candidates: Candidates, view: CandidateLists) -> list[str]:
     order = np.argsort(view.starts, kind="stable")
     order = order[capacities[order] > 0]
     if ((view.starts + capacities)[order][:-1] > view.starts[order][1:]).any():
-        problems.append("two lists overlap among the first tests")
-    there = int(view.counts.sum(dtype=np.int64)) + candidates.packed
+        problems.append("two lists overlap among the tests")
+    there = int(view.counts.sum(dtype=np.int64))
     if candidates.total != there:
         problems.append(f"{candidates.total} candidates are counted, {there} are there")
     return problems
@@ -76,26 +71,24 @@ def _ways(view: CandidateLists) -> list[str]:
 
 
 def _expected(
-    candidates: Candidates, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16]
+    candidates: Candidates, conjunctions: Conjunctions, units: NDArray[np.int32], given: NDArray[np.uint8]
 ) -> NDArray[np.uint64]:
     """A row for each candidate that there should be: the keys of its spaces, 0 where there are fewer, and the unit."""
-    wanted, sizes = candidates.wanted, candidates.sizes(conjunctions, units, access)
+    wanted, sizes = candidates.wanted, candidates.sizes(conjunctions, units, given)
     rows = np.zeros((int(sizes.sum()), wanted + 1), dtype=np.uint64)
     rows[:, -1] = np.repeat(units, sizes)
-    space_counts = space_counts_of(conjunctions, units, access, wanted)
-    write_combinations(conjunctions, units, access, wanted, space_counts, rows)
+    space_counts = space_counts_of(conjunctions, units, given, wanted)
+    write_combinations(conjunctions, units, given, wanted, space_counts, rows)
     return rows
 
 
-def _there(view: CandidateLists, wanted: int, live: NDArray[np.bool_], side_by_side: bool) -> NDArray[np.uint64]:
+def _there(candidates: Candidates, view: CandidateLists, live: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """The same for the candidates of live units that are in the lists."""
     list_of = np.repeat(np.arange(len(view.keys)), view.counts)
     within = np.arange(len(list_of)) - np.repeat(np.cumsum(view.counts) - view.counts, view.counts)
-    places = view.starts[list_of] + within
-    posted = view.residuals[view.first_tests[TEST_WIDTH * places + 3]] if side_by_side else view.first_tests[places]
-    packed_lists, packed = packed_postings(view.packed_tests, view.packed_starts, view.packed_residuals)
-    list_of, posted = np.concatenate([list_of, packed_lists]), np.concatenate([posted, packed])
-    rows: NDArray[np.uint64] = np.column_stack((_spaces(view.keys, wanted)[list_of], posted.astype(np.uint64)))
+    posted = candidates.units()[view.starts[list_of] + within]
+    keys = _spaces(view.keys, candidates.wanted)[list_of]
+    rows: NDArray[np.uint64] = np.column_stack((keys, posted.astype(np.uint64)))
     kept: NDArray[np.uint64] = rows[live[posted]]
     return kept
 

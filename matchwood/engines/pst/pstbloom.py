@@ -23,15 +23,16 @@ class PSTBloom(pst.AccessEngine):
     """VLDB 2018, section 5.
 
     `signatures`      also ask the Bloom filters before a candidate is verified. They are off unless asked for: a
-                      candidate's first test lies in its list and takes 1 to 2 ns, less than asking any filter does
+                      candidate's test lies in its list and takes 1 to 2 ns, less than asking any filter does
     `signature_bits`  at least so many bits of a filter for each unit in it
 
-    The others are those of `AccessEngine`. Signatures ask for one candidate after the other: with them none is packed.
+    The others are those of `AccessEngine`. Signatures ask for one candidate after the other: with them, events are not
+    matched list by list.
     """
 
     name: ClassVar[str] = "pstbloom"
     options: ClassVar[Mapping[str, Any]] = {"signatures": False, "signature_bits": 8, **pst.OPTIONS}
-    limits: ClassVar[Mapping[str, tuple[float, float]]] = {"signature_bits": (1, 64), **pst.LIMITS}
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {"signature_bits": (1, 64)}
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
 
     _signatures = Part(
@@ -46,14 +47,17 @@ class PSTBloom(pst.AccessEngine):
         return bool(self.settings["signatures"])
 
     def _lists(self) -> Candidates:
-        least = 0 if self._signing else self.settings["packed"]
-        return Candidates(self._wanted, least_packed=least, side_by_side=self.settings["side_by_side"])
+        return Candidates(self._wanted, tested=self.settings["side_by_side"])
+
+    @property
+    def _by_lists(self) -> bool:
+        return not self._signing and super()._by_lists
 
     def index(self, units: NDArray[np.int32]) -> None:
         super().index(units)
         if self._signing:
-            columns = self.live_units(), self._access.view()
-            self._signatures.enter(self.store.view(), self.store.attributes, units, *columns, self._wanted)
+            columns = self.live_units(), self._states.view()
+            self._signatures.enter(self.store.view(), self.store.attributes, units, *columns)
 
     def _signature_arrays(self) -> SignatureArrays:
         return self._signatures.view()
@@ -69,4 +73,4 @@ class PSTBloom(pst.AccessEngine):
         problems = super().audit_lists(units)
         if not self._signing:
             return problems
-        return problems + self._signatures.audit(self.store.view(), units, self._access.view(), self._wanted)
+        return problems + self._signatures.audit(self.store.view(), units, self._states.view())

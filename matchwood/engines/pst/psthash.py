@@ -35,7 +35,7 @@ class PSTHash(pst.AccessEngine):
         "access": 2, "most_spaces": 16, "dense": 4096, "useless": 0.5, **pst.OPTIONS,
     }  # fmt: skip
     limits: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "access": (1, 4), "most_spaces": (1, 4096), "dense": (0, 2**20), "useless": (0.0, 1.0), **pst.LIMITS,
+        "access": (1, 4), "most_spaces": (1, 4096), "dense": (0, 2**20), "useless": (0.0, 1.0),
     }  # fmt: skip
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
 
@@ -55,5 +55,4 @@ class PSTHash(pst.AccessEngine):
         return useless
 
     def _lists(self) -> Candidates:
-        dense, least_packed, side_by_side = (self.settings[name] for name in ("dense", "packed", "side_by_side"))
-        return Candidates(self._wanted, self._most_spaces, dense, least_packed, side_by_side)
+        return Candidates(self._wanted, self._most_spaces, self.settings["dense"], self.settings["side_by_side"])

@@ -64,19 +64,18 @@ class Signatures(State):
         attributes: int,
         units: NDArray[np.int32],
         everyone: NDArray[np.int32],
-        access: NDArray[np.uint16],
-        wanted: int,
+        states: NDArray[np.uint8],
     ) -> None:
         """Enter units; `everyone`, these included, is entered anew into larger filters when the old ones are full."""
         self._loads.resize(max(len(self._loads), BUCKETS * attributes))
-        count_loads(conjunctions, units, access, wanted, self._loads.writable())
+        count_loads(conjunctions, units, states, self._loads.writable())
         fullest = self._loads.view().reshape(-1, BUCKETS).max(axis=1, initial=0)
         self._sizes.resize(len(fullest))
         self._bases.resize(len(fullest))
         if (self._bits * fullest > _WORD_BITS * self._sizes.view()).any():
             self._make_room(fullest)
             units = everyone
-        enter_units(conjunctions, units, access, wanted, self._bases.view(), self._sizes.view(), self._words.writable())
+        enter_units(conjunctions, units, states, self._bases.view(), self._sizes.view(), self._words.writable())
 
     def _make_room(self, fullest: NDArray[np.int64]) -> None:
         least = np.maximum(1.0, _SLACK * self._bits * fullest / _WORD_BITS)
@@ -90,7 +89,7 @@ class Signatures(State):
         bases, sizes, words = self.view()
         sound = (sizes >= 0) & (sizes <= len(words)) & (sizes & (sizes - 1) == 0) & (bases >= 0)
         require(bool((sound & (bases <= len(words) - BUCKETS * sizes)).all()), "a signature reaches out of the words")
-        # Residuals may name any attribute; those without filters hold nobody.
+        # Constraints may name any attribute; those without filters hold nobody.
         attributes = self.extent("attributes")
         self._bases.resize(attributes)
         self._sizes.resize(attributes)
@@ -101,11 +100,9 @@ class Signatures(State):
         asked, wrong = count_false(self.view(), first, _TRIES)
         return wrong / asked if asked else 0.0
 
-    def audit(
-        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
-    ) -> list[str]:
+    def audit(self, conjunctions: Conjunctions, units: NDArray[np.int32], states: NDArray[np.uint8]) -> list[str]:
         """Whether every unit is in all filters that should hold it."""
-        missing = count_missing(conjunctions, read_only(units, np.int32), access, wanted, self.view())
+        missing = count_missing(conjunctions, read_only(units, np.int32), states, self.view())
         return [f"{missing} units are missing from signatures"] if missing else []
 
 

@@ -17,10 +17,17 @@ from matchwood.core._sorting_kernels import order_by
 from matchwood.core.jit import bare_kernel
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces.dyadic import count_blocks
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    constraint_at,
+    hull,
+    piece_at,
+    pieces_of,
+)
 
-UNUSED = 2**16 - 1
-"""In place of a constraint's position; constraints from this position on are verified, and never give access."""
+UNUSED = -1
+"""In place of a constraint's position."""
 
 UNUSABLE = np.float32(np.inf)
 """The cost of constraints that accept NULL: they sort last, and never give access."""
@@ -38,37 +45,34 @@ in the place of one that lets a little less through."""
 
 
 @bare_kernel
-def covered(records: Any, intervals: Any, at: int) -> Any:
-    """How many labels the constraint of a record accepts, and how many lie between its first and its last."""
-    code, low, high = records[at], np.int64(records[at + 1]), np.int64(records[at + 2])
-    if code & SEVERAL == 0:
-        return high - low, high - low
+def covered(sets: Any, code: Any, low: Any, high: Any) -> Any:
+    """How many labels a constraint accepts, and how many lie between its first and its last."""
     total = np.int64(0)
-    for interval in range(low, high):
-        total += np.int64(intervals[2 * interval + 1]) - intervals[2 * interval]
-    enclosed = np.int64(intervals[2 * high - 1]) - intervals[2 * low] if low < high else np.int64(0)
-    return total, enclosed
+    for number in range(pieces_of(code, high)):
+        start, stop = piece_at(sets, code, low, high, number)
+        total += stop - start
+    first, last = hull(sets, code, low, high)
+    return total, last - first
 
 
 @bare_kernel
-def block_count(records: Any, intervals: Any, at: int) -> Any:
-    """How many dyadic blocks the constraint of a record has."""
-    code, low, high = records[at], records[at + 1], records[at + 2]
-    if code & SEVERAL == 0:
-        return count_blocks(low, high)
+def block_count(sets: Any, code: Any, low: Any, high: Any) -> Any:
+    """How many dyadic blocks a constraint has."""
     total = 0
-    for interval in range(low, high):
-        total += count_blocks(intervals[2 * interval], intervals[2 * interval + 1])
+    for number in range(pieces_of(code, high)):
+        start, stop = piece_at(sets, code, low, high, number)
+        total += count_blocks(start, stop)
     return total
 
 
 @bare_kernel
-def estimated_share(records: Any, intervals: Any, at: int) -> Any:
-    code, low, high = records[at], records[at + 1], records[at + 2]
-    share = covered(records, intervals, at)[0] / _LABELS
-    if code & SEVERAL != 0:
-        low, high = (intervals[2 * low], intervals[2 * high - 1]) if low < high else (1, 1)
-    open_ends = (low == BOTTOM_LABEL) + (high == TOP_LABEL)
+def estimated_share(sets: Any, code: Any, low: Any, high: Any) -> Any:
+    """The share of all labels that a constraint accepts, more where it is open at an end."""
+    share = covered(sets, code, low, high)[0] / _LABELS
+    first, last = hull(sets, code, low, high)
+    if first >= last:
+        return share
+    open_ends = (first == BOTTOM_LABEL) + (last == TOP_LABEL)
     if open_ends == 0:
         return share
     return max(share, _ONE_SIDED if open_ends == 1 else _NEGATION)
@@ -80,18 +84,16 @@ def estimate_costs(conjunctions: Any, units: Any, starts: Any, frequency: Any, l
 
     How often rules name an attribute stands for how often events have it.
     """
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     for place in range(len(units)):
-        flat = starts[place]
-        for position in range(offsets[units[place]], offsets[units[place] + 1]):
-            at = record_at(leaves, position)
-            if records[at] & ACCEPTS_NULL != 0:
-                costs[flat] = UNUSABLE
+        first, shift = np.int64(places[units[place]]), starts[place]
+        for step in range(starts[place + 1] - starts[place]):
+            code, low, high = constraint_at(words, sets, bits, first + step)
+            if code & ACCEPTS_NULL != 0:
+                costs[shift + step] = UNUSABLE
             else:
-                presence = min(1.0, frequency[records[at] >> FLAG_BITS] / max(1, live))
-                costs[flat] = presence * estimated_share(records, intervals, at)
-            flat += 1
+                presence = min(1.0, frequency[code >> FLAG_BITS] / max(1, live))
+                costs[shift + step] = presence * estimated_share(sets, code, low, high)
 
 
 @bare_kernel
@@ -125,56 +127,55 @@ def order_constraints(starts: Any, costs: Any, order: Any) -> None:
 
 @bare_kernel
 def choose_one_access(conjunctions: Any, units: Any, selectivity: Any, access: Any, blocks: Any) -> None:
-    """The constraint of each unit, as a position within it, that lets the fewest events through in few lists.
+    """The constraint of each unit, as a position within it, that lets the fewest events through in few lists; UNUSED if
+    none can.
 
-    `blocks`  how many dyadic blocks that has, for each of these units
+    `blocks`  how many dyadic blocks that has
     """
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     starts, order, costs = selectivity.starts, selectivity.order, selectivity.costs
     for place in range(len(units)):
-        unit, start = units[place], starts[place]
+        first, start = np.int64(places[units[place]]), starts[place]
         best, least, fewest = UNUSED, UNUSABLE, 0
         for rank in range(start, starts[place + 1]):
             position = order[rank]
             # All that follow let more through.
             if costs[start + position] >= least:
                 break
-            if position >= UNUSED:
-                continue
-            lists = block_count(records, intervals, record_at(leaves, offsets[unit] + position))
+            code, low, high = constraint_at(words, sets, bits, first + position)
+            lists = block_count(sets, code, low, high)
             cost = costs[start + position] * (1.0 + _LIST_COST * max(0, lists - 1))
             if cost < least:
                 best, least, fewest = position, cost, lists
-        access[unit], blocks[place] = best, fewest
+        access[place], blocks[place] = best, fewest
 
 
 @bare_kernel
 def choose_access(
-    conjunctions: Any, units: Any, selectivity: Any, wanted: int, most: int, useless: float, access: Any
+    conjunctions: Any, units: Any, selectivity: Any, wanted: int, most: int, useless: float, access: Any, blocks: Any
 ) -> None:
-    """Up to `wanted` constraints of each unit, as positions within it: the most selective ones.
+    """Up to `wanted` constraints of each unit, as positions within it: the most selective ones; UNUSED for each less.
 
     Beyond the first, a constraint is passed over if the unit would then have more than `most` combinations of
-    blocks, or if it lets more than the share `useless` of all events through.
+    blocks, or if it lets more than the share `useless` of all events through. `blocks` tells how many each has.
     """
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     starts, order, costs = selectivity.starts, selectivity.order, selectivity.costs
     for place in range(len(units)):
-        unit, start = units[place], starts[place]
+        first, start = np.int64(places[units[place]]), starts[place]
         used, spaces = 0, 1
-        access[wanted * unit : wanted * (unit + 1)] = UNUSED
+        for nth in range(wanted):
+            access[wanted * place + nth], blocks[wanted * place + nth] = UNUSED, 0
         for rank in range(start, starts[place + 1]):
             position = order[rank]
             if costs[start + position] == UNUSABLE or used == wanted:
                 break
-            if position >= UNUSED or (used > 0 and costs[start + position] > useless):
+            if used > 0 and costs[start + position] > useless:
                 continue
-            # Of a single one nobody asks how many combinations there are.
-            blocks = block_count(records, intervals, record_at(leaves, offsets[unit] + position)) if wanted > 1 else 1
-            if used > 0 and spaces * blocks > most:
+            code, low, high = constraint_at(words, sets, bits, first + position)
+            count = block_count(sets, code, low, high)
+            if used > 0 and spaces * count > most:
                 continue
-            access[wanted * unit + used] = position
-            spaces *= blocks
+            access[wanted * place + used], blocks[wanted * place + used] = position, count
+            spaces *= count
             used += 1

@@ -11,27 +11,39 @@ from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.spaces.dyadic import ancestor, fill_blocks, level_of
 from matchwood.engines.shared._access_kernels import block_count
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    body,
+    code_at,
+    constraint_at,
+    mixed,
+    piece_at,
+    pieces_of,
+    stretch,
+)
 
 EMPTY = -1
-_ONE, _TWO = np.uint64(1), np.uint64(2)
 
 MOST_COUNTED = 255
 """Constraints of a unit that are posted; a counter is one byte, and what is beyond is verified."""
 
 UNPOSTED = -1
 
+NEVER_POSTED = -1
+"""In the place of a count: NULL passes the constraint, so that lists do not tell whom it holds of."""
+
 
 class MetConstraints(NamedTuple):
-    """Constraints that were met, each where a hash of its record says: the conjunctions of a rule have the same ones
+    """Constraints that were met, each where a hash of its word says: the conjunctions of a rule have the same ones
     again and again, and so have rules. A later one takes the place of an earlier one.
 
-    `records`  as the store has them; -1 where there is none yet
+    `words`    as the store has them; UNKNOWN where there is none yet
     `counts`   how many postings each has
     `numbers`  its number among `PostedConstraints`, or UNPOSTED
     """
 
-    records: NDArray[np.int32]
+    words: NDArray[np.uint32]
     counts: NDArray[np.int32]
     numbers: NDArray[np.int32]
 
@@ -70,55 +82,44 @@ def slot_of(table: Any, keys: Any, key: Any) -> Any:
 
 
 @bare_kernel
-def _slot_of_constraint(code: Any, low: Any, high: Any, met: MetConstraints) -> Any:
+def _slot_of_constraint(word: Any, met: MetConstraints) -> Any:
     """Where a constraint stands if it was met."""
-    content = np.uint64(code) * np.uint64(0x9E3779B97F4A7C15) ^ (np.uint64(low) << np.uint64(32) | np.uint64(high))
-    return mix64(content) & np.uint64(len(met.counts) - 1)
+    return mixed(word) & np.uint64(len(met.counts) - 1)
 
 
 @bare_kernel
-def _was_met(slot: Any, code: Any, low: Any, high: Any, met: MetConstraints) -> bool:
-    at, records = np.uint64(WIDTH) * slot, met.records
-    return bool(records[at] == code and records[at + _ONE] == low and records[at + _TWO] == high)
-
-
-@bare_kernel
-def _meet(slot: Any, code: Any, low: Any, high: Any, count: Any, number: Any, met: MetConstraints) -> None:
-    at, records = np.uint64(WIDTH) * slot, met.records
-    records[at], records[at + _ONE], records[at + _TWO] = code, low, high
-    met.counts[slot], met.numbers[slot] = count, number
+def _meet(slot: Any, word: Any, count: Any, number: Any, met: MetConstraints) -> None:
+    met.words[slot], met.counts[slot], met.numbers[slot] = word, count, number
 
 
 @bare_kernel
 def count_postings(conjunctions: Any, units: Any, met: MetConstraints, sizes: Any) -> None:
     """How many postings each unit has."""
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     for place in range(len(units)):
-        unit = units[place]
+        first, last = stretch(places, words, units[place])
         left, total = MOST_COUNTED, 0
-        for position in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, position)
-            code, low, high = records[at], records[at + 1], records[at + 2]
-            if code & ACCEPTS_NULL != 0 or left == 0:
+        for position in range(first, last):
+            word = body(words[position])
+            slot = _slot_of_constraint(word, met)
+            if met.words[slot] != word:
+                code, low, high = constraint_at(words, sets, bits, position)
+                met_blocks = NEVER_POSTED if code & ACCEPTS_NULL != 0 else block_count(sets, code, low, high)
+                _meet(slot, word, met_blocks, UNPOSTED, met)
+            if met.counts[slot] == NEVER_POSTED or left == 0:
                 continue
             left -= 1
-            slot = _slot_of_constraint(code, low, high, met)
-            if not _was_met(slot, code, low, high, met):
-                _meet(slot, code, low, high, block_count(records, intervals, at), UNPOSTED, met)
             total += met.counts[slot]
         sizes[place] = total
 
 
 @bare_kernel
-def _fill_keys(code: Any, low: Any, high: Any, intervals: Any, blocks: Any, keys: Any, used: int) -> int:
+def _fill_keys(sets: Any, code: Any, low: Any, high: Any, blocks: Any, keys: Any, used: int) -> int:
     """Write the keys under which a constraint is posted behind `used`, in both arrays; returns where they end."""
     end = used
-    if code & SEVERAL == 0:
-        end = fill_blocks(low, high, blocks, end)
-    else:
-        for interval in range(low, high):
-            end = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], blocks, end)
+    for number in range(pieces_of(code, high)):
+        start, stop = piece_at(sets, code, low, high, number)
+        end = fill_blocks(start, stop, blocks, end)
     for place in range(used, end):
         keys[place] = key_of(code >> FLAG_BITS, blocks[place])
     return end
@@ -127,19 +128,17 @@ def _fill_keys(code: Any, low: Any, high: Any, intervals: Any, blocks: Any, keys
 @kernel
 def write_keys(conjunctions: Any, units: Any, most: int, keys: Any, owners: Any) -> None:
     """All postings of these units as keys and the units that have them; no unit has more than `most`."""
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     blocks = np.empty(most, dtype=np.int64)
     used = 0
     for unit in units:
         left, count = MOST_COUNTED, 0
-        for position in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, position)
-            if records[at] & ACCEPTS_NULL == 0 and left > 0:
+        first, last = stretch(places, words, unit)
+        for position in range(first, last):
+            code, low, high = constraint_at(words, sets, bits, position)
+            if code & ACCEPTS_NULL == 0 and left > 0:
                 left -= 1
-                count = _fill_keys(
-                    records[at], records[at + 1], records[at + 2], intervals, blocks, keys[used:], count
-                )  # fmt: skip
+                count = _fill_keys(sets, code, low, high, blocks, keys[used:], count)
         owners[used : used + count] = unit
         used += count
 
@@ -154,8 +153,7 @@ def assign_lists(
     `progress` holds the next unit, how many constraints of units were posted and how many have numbers, and the number
     of lists. It stops before a unit for which the table, half full, or the arrays of lists could be too small.
     """
-    offsets, leaves = conjunctions.offsets, conjunctions.leaves
-    records, intervals = conjunctions.records, conjunctions.intervals
+    places, words, sets, bits = conjunctions
     place, position, number, count = progress
     lists, end = posted.lists, posted.ends[number]
     most = 0
@@ -164,15 +162,17 @@ def assign_lists(
     blocks, wanted = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.uint64)
     room = min(len(table) // 2, len(keys))
     while place < len(units) and count + sizes[place] <= room:
-        unit, before = units[place], position
-        for constraint in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, constraint)
-            code, low, high = records[at], records[at + 1], records[at + 2]
-            if code & ACCEPTS_NULL != 0 or position - before == MOST_COUNTED:
+        before = position
+        first, last = stretch(places, words, units[place])
+        for constraint in range(first, last):
+            accepts_null = code_at(words, sets, bits, constraint) & ACCEPTS_NULL != 0
+            if accepts_null or position - before == MOST_COUNTED:
                 continue
-            slot = _slot_of_constraint(code, low, high, met)
-            if not _was_met(slot, code, low, high, met) or met.numbers[slot] == UNPOSTED:
-                size = _fill_keys(code, low, high, intervals, blocks, wanted, 0)
+            word = body(words[constraint])
+            slot = _slot_of_constraint(word, met)
+            if met.words[slot] != word or met.numbers[slot] == UNPOSTED:
+                code, low, high = constraint_at(words, sets, bits, constraint)
+                size = _fill_keys(sets, code, low, high, blocks, wanted, 0)
                 for step in range(size):
                     key = wanted[step]
                     entry = slot_of(table, keys, key)
@@ -183,7 +183,7 @@ def assign_lists(
                         count += 1
                     lists[end] = table[entry]
                     end += 1
-                _meet(slot, code, low, high, size, number, met)
+                _meet(slot, word, size, number, met)
                 posted.uses[number] = 0
                 number += 1
                 posted.ends[number] = end

@@ -10,9 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._set_kernels import LABEL_BITS, in_set, null_passes, set_attribute
+from matchwood.engines.shared.constraints._word_kernels import LAST, PAYLOAD, SET, set_of
+
+LIVE = 1
+STALE = 2
+"""States of a unit; 0 is one that an engine does not have."""
+
+_ONE = np.uint64(1)
 
 
 @kernel
@@ -33,58 +40,51 @@ def clear(events: Any, event: int, labels: Any) -> None:
             labels[attribute] = NULL_LABEL
 
 
-@kernel
-def inside(start: Any, stop: Any, label: Any, intervals: Any) -> Any:
-    """Whether a label lies in one of the intervals start : stop, which increase."""
-    one, two = np.uint64(1), np.uint64(2)
-    first, last = np.uint64(start), np.uint64(stop)
-    while last - first > np.uint64(8):
-        middle = (first + last) >> one
-        if label < intervals[two * middle]:
-            last = middle
-        else:
-            first = middle
-    while first < last:
-        if label < intervals[two * first + one]:
-            return label >= intervals[two * first]
-        first += one
-    return False
+@bare_kernel
+def word_holds(word: Any, bits: Any, labels: Any) -> Any:
+    """Whether a word that is no set holds of the scattered labels.
 
-
-@kernel
-def passes(code: Any, low: Any, high: Any, label: Any, intervals: Any) -> Any:
-    """Whether a label, or NULL_LABEL, satisfies the constraint of a record."""
-    if label == NULL_LABEL:
-        return code & ACCEPTS_NULL != 0
-    if code & SEVERAL == 0:
-        return low <= label < high
-    return inside(low, high, label, intervals)
-
-
-@kernel
-def verify(offsets: Any, leaves: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
-    """Whether all constraints of a conjunction hold of the scattered labels.
-
-    The same as `passes` of each, three times faster: the common kind comes first; a subtraction of unsigned
-    integers makes one comparison of two (what is below `low`, NULL included, wraps to a large number); unsigned
-    positions need no test for negative ones; and no array is taken out of a tuple in here, which would count a
-    reference up and down each time.
+    One unsigned comparison does for both ends of an interval, and for NULL, whose rank is above all.
     """
-    one, position, end = np.uint64(1), np.uint64(offsets[unit]), np.uint64(offsets[unit + 1])
-    while position < end:
-        at = np.uint64(WIDTH) * np.uint64(np.uint32(leaves[position]))
-        code, low, high = records[at], records[at + one], records[at + np.uint64(2)]
-        label = labels[np.uint32(code >> FLAG_BITS)]
-        position += one
-        if code & (ACCEPTS_NULL | SEVERAL) == 0:
-            if np.uint32(label - low) >= np.uint32(high - low):
+    payload, width = np.uint32(word) & np.uint32(PAYLOAD), np.uint32(bits)
+    mask = (np.uint32(1) << width) - np.uint32(1)
+    rank = np.uint32(labels[payload >> (width + width)]) >> np.uint32(np.uint32(LABEL_BITS) - width)
+    return np.uint32(rank - ((payload >> width) & mask)) <= payload & mask
+
+
+@bare_kernel
+def set_holds(sets: Any, at: Any, labels: Any) -> Any:
+    """Whether a set does."""
+    label = labels[set_attribute(sets, at)]
+    return null_passes(sets, at) if label == NULL_LABEL else in_set(sets, at, label)
+
+
+@bare_kernel
+def constraint_holds(word: Any, sets: Any, bits: Any, labels: Any) -> Any:
+    """Whether a constraint does."""
+    if word & np.uint32(SET) != 0:
+        return set_holds(sets, set_of(word), labels)
+    return word_holds(word, bits, labels)
+
+
+@bare_kernel
+def holds_from(words: Any, sets: Any, bits: Any, position: Any, labels: Any) -> Any:
+    """Whether the constraints of a conjunction from a position on hold of the scattered labels, which are some."""
+    at = np.uint64(position)
+    while True:
+        word = words[at]
+        if word & np.uint32(SET) == 0:
+            if not word_holds(word, bits, labels):
                 return False
-        elif label == NULL_LABEL:
-            if code & ACCEPTS_NULL == 0:
-                return False
-        elif code & SEVERAL == 0:
-            if np.uint32(label - low) >= np.uint32(high - low):
-                return False
-        elif not inside(low, high, label, intervals):
+        elif not set_holds(sets, set_of(word), labels):
             return False
-    return True
+        if word & np.uint32(LAST) != 0:
+            return True
+        at += _ONE
+
+
+@bare_kernel
+def verify(places: Any, words: Any, sets: Any, bits: Any, unit: Any, labels: Any) -> Any:
+    """Whether all constraints of a conjunction hold of the scattered labels."""
+    first = np.int64(places[unit])
+    return first < 0 or holds_from(words, sets, bits, first, labels)

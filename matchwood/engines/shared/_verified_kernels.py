@@ -21,7 +21,7 @@ def match_candidates(
     work: Any,
 ) -> None:
     """Verify candidates[starts[i] : starts[i + 1]] for event first + i; stops before one whose hits may not fit."""
-    constraints, leaves, records, intervals = conjunctions
+    places, words, sets, bits = conjunctions
     used = 0
     for place in range(len(starts) - 1):
         start, stop = starts[place], starts[place + 1]
@@ -29,7 +29,7 @@ def match_candidates(
             break
         scatter(events, first + place, labels)
         for at in range(start, stop):
-            if verify(constraints, leaves, records, intervals, candidates[at], labels):
+            if verify(places, words, sets, bits, candidates[at], labels):
                 units[used] = candidates[at]
                 used += 1
         clear(events, first + place, labels)

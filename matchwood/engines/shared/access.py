@@ -23,7 +23,7 @@ from matchwood.engines.shared._access_kernels import (
     estimate_costs,
     order_constraints,
 )
-from matchwood.engines.shared.constraints.records import unpacked
+from matchwood.engines.shared.constraints.words import constraint_counts, unpacked
 from matchwood.engines.shared.operators import LabelValues, operator_costs
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
@@ -58,7 +58,7 @@ def selectivity_order(
 
     With `operators`, which tells the values behind labels, as published.
     """
-    counts = conjunctions.offsets[1:][units] - conjunctions.offsets[units]
+    counts = constraint_counts(conjunctions.places, conjunctions.words, units)
     starts = np.zeros(len(units) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     costs, order = pooled(int(starts[-1]), np.float32), pooled(int(starts[-1]), np.int32)
@@ -70,11 +70,6 @@ def selectivity_order(
         _observe(conjunctions, units, starts, statistics, costs, PRIOR_EVENTS if operators is None else 0)
     order_constraints(starts, costs, order)
     return SelectivityOrder(read_only(starts, np.int64), read_only(costs, np.float32), read_only(order, np.int32))
-
-
-def taken(selectivity: SelectivityOrder, places: NDArray[np.int64]) -> SelectivityOrder:
-    """The order of some of its units, in another order; the constraints themselves stay where they are."""
-    return selectivity._replace(starts=read_only(selectivity.starts[places], np.int64))
 
 
 def unit_shares(selectivity: SelectivityOrder) -> NDArray[np.float64]:
@@ -95,7 +90,7 @@ def _observe(
     prior: int,
 ) -> None:
     for first, last in _chunks(units):
-        encoded = unpacked(*conjunctions, units[first:last])
+        encoded = unpacked(*conjunctions, units[first:last], as_stored=True)
         attributes = np.repeat(encoded.attributes, np.diff(encoded.pieces))
         shares = np.asarray(statistics.shares(attributes, encoded.low, encoded.high), dtype=np.float64)
         part = costs[starts[first] : starts[last]]
@@ -110,7 +105,7 @@ def _rank_operators(
     costs: NDArray[np.float32],
 ) -> None:
     for first, last in _chunks(units):
-        encoded = unpacked(*conjunctions, units[first:last])
+        encoded = unpacked(*conjunctions, units[first:last], as_stored=True)
         found = operator_costs(encoded, values)
         costs[starts[first] : starts[last]] = np.where(encoded.accepts_null, UNUSABLE, found)
 

@@ -1,4 +1,5 @@
-"""Stores that were saved before constraints had numbers: each conjunction with records of its own."""
+"""Stores that were saved when each constraint was a record of three integers: a code, and two labels, or the range of
+its intervals in an array of those."""
 
 from __future__ import annotations
 
@@ -8,34 +9,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import require_offsets, require_range, saved, saved_count
-from matchwood.encoding import EncodedConjunctions
-from matchwood.engines.shared.constraints._record_kernels import WIDTH
-from matchwood.engines.shared.constraints.records import check_records, unpacked
-from matchwood.engines.shared.views import read_only
+from matchwood.core import require, require_offsets, require_range, saved, saved_count
+from matchwood.encoding import TOP_LABEL, EncodedConjunctions
 
-_MOST = 2**31 - 1
+_NULL, _SEVERAL, _FLAG_BITS, _ALTERNATIVE, _WIDTH = 1, 2, 2, 1 << 30, 3
 
 
 def is_older(arrays: Mapping[str, NDArray[Any]]) -> bool:
-    """Whether a saved store has what told conjunctions apart then, and no numbers of constraints."""
-    return "hashes" in arrays and "leaves" not in arrays
+    """Whether a saved store has records."""
+    return "records" in arrays and "words" not in arrays
 
 
 def older_constraints(
     arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any], clauses: bool
 ) -> EncodedConjunctions:
     """The conjunctions of such a store, those of dead units included; refuses what leads out of the arrays."""
-    offsets, records = saved(arrays, "offsets", np.int64), saved(arrays, "records", np.int32)
-    count = len(records) // WIDTH
-    require_offsets(offsets, count, "offsets")
-    require_range(offsets, 0, _MOST, "offsets")
-    leaves = read_only(np.arange(count, dtype=np.int32), np.int32)
-    conjunctions = (
-        read_only(offsets, np.int32),
-        leaves,
-        read_only(records, np.int32),
-        read_only(saved(arrays, "intervals", np.int32), np.int32),
+    offsets, intervals = saved(arrays, "offsets", np.int64), saved(arrays, "intervals", np.int32)
+    records = saved(arrays, "records", np.int32)
+    require(len(records) % _WIDTH == 0 and len(intervals) % 2 == 0, "a record is cut off")
+    codes, first, last = (np.asarray(records[field::_WIDTH]) for field in range(_WIDTH))
+    require_offsets(offsets, len(codes), "offsets")
+    several, attributes = codes & _SEVERAL != 0, (codes & ~_ALTERNATIVE) >> _FLAG_BITS
+    require(not len(codes) or int(codes.min()) >= 0, "an attribute is negative")
+    require(clauses or not (codes & _ALTERNATIVE).any(), "an alternative stands where no clause may")
+    require(saved_count(header, "attributes") == int(attributes.max(initial=-1)) + 1, "attributes are miscounted")
+    for places in (first[several], last[several]):
+        require_range(places, 0, len(intervals) // 2 + 1, "interval positions")
+    counts = np.where(several, last.astype(np.int64) - first, 1)
+    require(bool((counts >= 0).all()), "a constraint's intervals end before they start")
+    require_range(np.concatenate((first[~several], last[~several], intervals)), 0, TOP_LABEL + 1, "labels")
+    pieces = np.zeros(len(codes) + 1, np.int64)
+    np.cumsum(counts, out=pieces[1:])
+    owners = np.repeat(np.arange(len(codes)), counts)
+    taken = np.where(several, first, 0)[owners] + np.arange(len(owners)) - pieces[owners]
+    ends = np.append(intervals, np.zeros(2, np.int32)).reshape(-1, 2)[np.minimum(taken, len(intervals) // 2)]
+    low = np.where(several[owners], ends[:, 0], first[owners]).astype(np.int32)
+    high = np.where(several[owners], ends[:, 1], last[owners]).astype(np.int32)
+    alternatives = codes & _ALTERNATIVE != 0 if clauses else np.empty(0, np.bool_)
+    return EncodedConjunctions(
+        np.asarray(offsets), attributes.astype(np.int32), codes & _NULL != 0, pieces, low, high, alternatives
     )
-    check_records(*conjunctions, saved_count(header, "attributes"), clauses)
-    return unpacked(*conjunctions, np.arange(len(offsets) - 1, dtype=np.int32), clauses)

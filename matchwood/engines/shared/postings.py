@@ -21,7 +21,8 @@ from matchwood.engines.shared._posting_kernels import (
     plan_room,
     write_keys,
 )
-from matchwood.engines.shared.constraints._record_kernels import WIDTH
+from matchwood.engines.shared.constraints._word_kernels import UNKNOWN
+from matchwood.engines.shared.constraints.words import constraint_counts
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
@@ -218,7 +219,7 @@ def _none_met(units: int) -> MetConstraints:
     places = _LEAST_MET
     while places < min(units, _MOST_MET):
         places *= 2
-    return MetConstraints(np.full(WIDTH * places, -1, np.int32), *(np.empty(places, np.int32) for _ in range(2)))
+    return MetConstraints(np.full(places, UNKNOWN, np.uint32), *(np.empty(places, np.int32) for _ in range(2)))
 
 
 def _counted(conjunctions: Conjunctions, units: NDArray[np.int32], met: MetConstraints) -> NDArray[np.int64]:
@@ -230,7 +231,7 @@ def _counted(conjunctions: Conjunctions, units: NDArray[np.int32], met: MetConst
 
 def _room_for(conjunctions: Conjunctions, units: NDArray[np.int32], sizes: NDArray[np.int64]) -> PostedConstraints:
     """Room for the constraints of these units if all of them differ; what is not needed is not touched."""
-    constraints = int((conjunctions.offsets[1:][units] - conjunctions.offsets[units]).sum())
+    constraints = int(constraint_counts(conjunctions.places, conjunctions.words, units).sum())
     posted = PostedConstraints(
         pooled(len(units), np.uint8),
         pooled(constraints, np.int32),

@@ -8,52 +8,61 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Column, Growable, Number, pooled_full, require, saved, saved_count
+from matchwood.core import MOST_COUNT, Column, Growable, Number, places_in, pooled_full, require, saved_count, widened
 from matchwood.encoding import EncodedConjunctions, EncodedRows
 from matchwood.engines.shared._store_kernels import (
     HASHED,
+    GrowingSets,
     GrowingStore,
     IncomingRows,
     add_all,
     bury_units,
+    count_lost_sets,
+    enter_sets,
     enter_units,
     find_units,
+    find_words,
+    lay_out,
+    reorder,
+    write_rows,
 )
-from matchwood.engines.shared.constraints._leaf_kernels import (
-    GrowingLeaves,
-    count_lost_leaves,
-    enter_leaves,
-    find_leaves,
-    mark_leaves,
+from matchwood.engines.shared.constraints._set_kernels import WIDE_PIECE, WIDE_START, count_wide
+from matchwood.engines.shared.constraints._slot_kernels import EMPTY, LEAST_BITS, SMALLEST, TOMBSTONE
+from matchwood.engines.shared.constraints._word_kernels import ALTERNATIVE, NOWHERE, PAYLOAD_BITS, UNKNOWN
+from matchwood.engines.shared.constraints.words import (
+    attribute_count,
+    attributes_within,
+    check_words,
+    constraint_counts,
+    rank_bits_for,
+    unpacked,
 )
-from matchwood.engines.shared.constraints._record_kernels import ALTERNATIVE, WIDTH
-from matchwood.engines.shared.constraints._tagged_table_kernels import EMPTY, SMALLEST, TOMBSTONE
-from matchwood.engines.shared.constraints.records import attribute_count, check_records, relabel, renumber, unpacked
 from matchwood.engines.shared.older_store import is_older, older_constraints
 from matchwood.engines.shared.units import UnitTable
 from matchwood.engines.shared.views import read_only
-from matchwood.errors import LimitExceeded
+from matchwood.errors import InvalidArgument, LimitExceeded
 
-_MOST_CONSTRAINTS = 2**31 - 1
-_FULL, _FILLED = 0.8, 0.64
-"""Above the first share of its slots a table is made anew; one that is made anew is filled to the second."""
+_MOST_WORDS = 2**31 - 1
+_FULL, _FILLED, _SETTLED = 0.8, 0.64, 0.75
+"""Above the first share of its slots a table is made anew. It is filled to the second then, or to the third, if less is
+expected to come."""
 
 
 Growing = TypeVar("Growing", bound=tuple[Any, ...])
 
 
 class Conjunctions(NamedTuple):
-    """The arrays that kernels read; unit u has the constraints leaves[offsets[u] : offsets[u + 1]].
+    """What kernels read: unit u has the constraints whose words begin at places[u], up to one that is the last.
 
-    `leaves`     the number of each constraint among the distinct ones: leaf n has the n-th record
-    `records`    three integers a leaf, as `_record_kernels` describes
-    `intervals`  low and high label in turn, of the leaves that have no interval or several, each its own
+    `words`  a constraint each, as `_word_kernels` describes
+    `sets`   those that words refer to, as `_set_kernels` does
+    `bits`   how many a rank has in words
     """
 
-    offsets: NDArray[np.int32]
-    leaves: NDArray[np.int32]
-    records: NDArray[np.int32]
-    intervals: NDArray[np.int32]
+    places: NDArray[np.int32]
+    words: NDArray[np.uint32]
+    sets: NDArray[np.uint16]
+    bits: int
 
 
 class Added(NamedTuple):
@@ -71,18 +80,22 @@ class ConjunctionStore(UnitTable):
     """Distinct conjunctions, numbered as units, with the number of rules that use each.
 
     With `clauses` a unit may be a conjunction of clauses; engines that know plain ones only are not given such a store.
+
+    The constraints of a unit come in the order of their attributes, unless an engine has put them in another
+    (`reorder`), and units in the order of their numbers, unless one has laid them out anew (`lay_out`).
     """
 
-    _offsets = Column(np.int32, initial=[0], length="_ends")
-    _leaves = Column(np.int32)
-    _records = Column(np.int32)
-    _intervals = Column(np.int32)
-    _tags = Column(np.uint8, initial=np.full(SMALLEST, EMPTY), length="table")
-    _table = Column(np.int32, initial=np.zeros(SMALLEST), below="_any_unit")
-    _leaf_tags = Column(np.uint8, initial=np.full(SMALLEST, EMPTY), length="leaf_table")
-    _leaf_table = Column(np.int32, initial=np.zeros(SMALLEST), below="_any_leaf")
+    _places = Column(np.int32, length="held", low=NOWHERE)
+    _words = Column(np.uint32)
+    _sets = Column(np.uint16)
+    _slots = Column(np.uint32, initial=np.full(SMALLEST, EMPTY))
+    _set_slots = Column(np.uint32, initial=np.full(SMALLEST, EMPTY))
     _tombstones = Number(0)
     _attributes = Number(0)
+    _rank_bits = Number(rank_bits_for(1))
+    _unit_bits = Number(LEAST_BITS, LEAST_BITS, 31)
+    _set_bits = Number(LEAST_BITS, LEAST_BITS, PAYLOAD_BITS)
+    _wide_sets = Number(0)
 
     def __init__(self, clauses: bool = False) -> None:
         self.clauses = clauses
@@ -90,7 +103,11 @@ class ConjunctionStore(UnitTable):
 
     def start(self) -> None:
         super().start()
-        self._tombstones = self._attributes = self._found_leaves = 0
+        self.arrangement = object()
+        """Another one whenever what was stored lies in another way: positions, the order of a unit's constraints, words
+        and sets from before mean nothing then."""
+        self._tombstones = self._attributes = self._found_sets = self._wide_sets = 0
+        self._rank_bits, self._unit_bits, self._set_bits = rank_bits_for(1), LEAST_BITS, LEAST_BITS
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         if is_older(arrays):
@@ -100,40 +117,33 @@ class ConjunctionStore(UnitTable):
     def _renewed(
         self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """What was saved before constraints had numbers, as it would be saved by now: units keep their numbers."""
-        older = older_constraints(arrays, header, self.clauses)
-        made, alive = ConjunctionStore(self.clauses), saved(arrays, "alive", np.bool_)
-        require(len(alive) == older.count, "'alive' does not fit the units")
-        each = read_only(np.arange(len(older.attributes), dtype=np.int32), np.int32)
-        found = read_only(made._find_leaves(older, each), np.int32)
-        made._offsets, made._leaves = Growable(np.int32, older.offsets), Growable(np.int32, found)
-        made._uses, made._alive = Growable(np.int32, saved(arrays, "uses", np.int32)), Growable(np.bool_, alive)
-        made._live, made._attributes = int(np.count_nonzero(alive)), saved_count(header, "attributes")
-        made._rebuild_table(made._live)
-        made._hash_again()
+        """What was saved when each constraint was a record, as it would be saved by now: units keep their numbers."""
+        older, made = older_constraints(arrays, header, self.clauses), ConjunctionStore(self.clauses)
+        made._units_from(arrays)
+        require(made.count == older.count, "'alive' does not fit the units")
+        made._write_anew(older, saved_count(header, "attributes"))
         return made.arrays(), {**header, **made.header()}
 
     def invariants(self) -> None:
         super().invariants()
-        check_records(*self.view_as(Conjunctions), self._attributes, self.clauses)
-        for name in ("tags", "leaf_tags"):
-            require(len(self.columns[name]) and not self.columns[name].view().all(), f"{name!r} has no empty slot")
-        self._found_leaves = int(np.count_nonzero(self._leaf_tags.view()))
-        found = int(np.count_nonzero(self._tags.view() == TOMBSTONE))
-        require(self._tombstones == found, "tombstones are miscounted")
+        begins = check_words(*self.view_as_conjunctions(), self._attributes, self.clauses)
+        self._check_slots("slots", self._unit_bits, self.count)
+        found = self._check_slots("set_slots", self._set_bits, len(self._sets))
+        require(bool(begins[found].all()), "'set_slots' names what is no set")
+        require(not (self._set_slots.view() == TOMBSTONE).any(), "no set is ever taken out of 'set_slots'")
+        require(self._wide_sets == count_wide(self._sets.view()), "wide sets are miscounted")
+        self._found_sets = len(found)
+        tombstones = int(np.count_nonzero(self._slots.view() == TOMBSTONE))
+        require(self._tombstones == tombstones, "tombstones are miscounted")
 
-    @property
-    def _ends(self) -> int:
-        return self.count + 1
-
-    @property
-    def _any_unit(self) -> int:
-        """Slots without a unit have some number: 0 where there is none."""
-        return max(1, self.count)
-
-    @property
-    def _any_leaf(self) -> int:
-        return max(1, self.leaves)
+    def _check_slots(self, name: str, bits: int, below: int) -> NDArray[np.uint32]:
+        """Refuse a table that names what there is not, or in which a search does not end; returns the numbers in it."""
+        slots = self.columns[name].view()
+        require(len(slots) % SMALLEST == 0, f"{name!r} is cut off")
+        require(bool((slots == EMPTY).any()), f"{name!r} has no empty slot")
+        numbers = slots[slots < TOMBSTONE] & np.uint32((1 << bits) - 1)
+        require(not len(numbers) or int(numbers.max()) < below, f"{name!r} names what there is not")
+        return numbers
 
     # ------------------------------------------------------------------ reading
 
@@ -143,34 +153,60 @@ class ConjunctionStore(UnitTable):
         return self._attributes
 
     @property
-    def leaves(self) -> int:
-        """Distinct constraints, those of dead units included."""
-        return self._records.count // WIDTH
+    def rank_bits(self) -> int:
+        """How many bits a rank has in words."""
+        return self._rank_bits
+
+    @property
+    def within_words(self) -> bool:
+        """Whether words have room for every attribute."""
+        return self._attributes <= attributes_within(self._rank_bits)
+
+    @property
+    def has_wide_sets(self) -> bool:
+        """Whether ranks do not tell all labels of some set apart."""
+        return self._wide_sets > 0
+
+    @property
+    def constraints(self) -> int:
+        """Constraints of all units, dead ones included."""
+        return self._words.count
 
     @property
     def bytes_verify(self) -> int:
         """The bytes that verification reads."""
-        return sum(column.nbytes for column in (self._offsets, self._leaves, self._records, self._intervals))
+        return sum(column.nbytes for column in (self._places, self._words, self._sets))
 
     @property
     def bytes_shared(self) -> int:
-        """The bytes that find equal conjunctions and equal constraints, and count the uses of units."""
-        tables = (self._tags, self._table, self._leaf_tags, self._leaf_table)
-        return sum(column.nbytes for column in (*tables, self._uses, self._alive))
+        """The bytes that find equal conjunctions and equal sets, and count the uses of units."""
+        return sum(column.nbytes for column in (self._slots, self._set_slots, self._held))
 
     def view(self) -> Conjunctions:
         """The arrays for kernels; a restored state is checked before it is handed out for the first time."""
         if not self.sound:
             self.check()
-        return self.view_as(Conjunctions)
+        return self.view_as_conjunctions()
+
+    def view_as_conjunctions(self) -> Conjunctions:
+        return Conjunctions(self._places.view(), self._words.view(), self._sets.view(), self._rank_bits)
 
     def encoded(self, units: NDArray[np.int32]) -> EncodedConjunctions:
         """The conjunctions of these units, as they were added; also of dead ones, until `compact`."""
         return unpacked(*self.view(), units, self.clauses)
 
+    def as_stored(self, units: NDArray[np.int32]) -> EncodedConjunctions:
+        """The same with the constraints of each in the order in which they are stored."""
+        return unpacked(*self.view(), units, self.clauses, as_stored=True)
+
+    def sizes(self, units: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How many constraints each of these units has."""
+        conjunctions = self.view()
+        return constraint_counts(conjunctions.places, conjunctions.words, units)
+
     def has_clauses(self) -> bool:
         """Whether some unit, dead ones included, has a clause of several constraints."""
-        return self.clauses and bool((self._records.view()[::WIDTH] & ALTERNATIVE).any())
+        return self.clauses and bool((self._words.view() & np.uint32(ALTERNATIVE)).any())
 
     # ------------------------------------------------------------------ changes
 
@@ -178,133 +214,199 @@ class ConjunctionStore(UnitTable):
         """Store the conjunctions that are new, and count one use for each, new or not."""
         if not self.sound:
             self.check()
-        offsets, leaf_of, leaves = _by_leaf(encoded)
-        found = self._find_leaves(leaves, leaf_of)
-        count = len(offsets) - 1
+        source, attributes = self._incoming(encoded)
+        count, before = len(source.offsets) - 1, self.count
         units, is_new = np.empty(count, np.int32), np.empty(count, np.bool_)
-        used = np.array([self.count, self._leaves.count, 0], dtype=np.int64)
-        before = self._reserve(count, len(leaf_of))
-        source = IncomingRows(offsets, leaf_of, read_only(found, np.int32), np.empty(HASHED, np.uint64))
-        add_all(source, self._growing(GrowingStore), used, units, is_new)
-        units_after, constraints, tombstones = used.tolist()
+        used = np.array([before, self._words.count, 0], dtype=np.int64)
+        self._reserve(count, len(source.leaf_of))
+        done = 0
+        while done < count:
+            held = self._held.writable()
+            done = add_all(
+                source, done, self._growing(GrowingStore), held, MOST_COUNT[held.dtype], self._unit_bits, self.clauses,
+                used, units, is_new,
+            )  # fmt: skip
+            if done < count:
+                self._held = widened(self._held)
+        units_after, words, tombstones = used.tolist()
         self._tombstones -= tombstones
         self._live += units_after - before
-        self._attributes = max(self._attributes, attribute_count(leaves.attributes))
-        self._resize(units_after, constraints)
+        self._attributes = max(self._attributes, attributes)
+        self._resize(units_after, words)
         if is_new.all():
             return Added(units, units.copy(), None)
         return Added(units, units[is_new], self.encoded(units[~is_new]))
+
+    def _incoming(self, encoded: EncodedConjunctions | EncodedRows) -> tuple[IncomingRows, int]:
+        """What is to be stored, each of its distinct constraints as a word; and how many attributes it has."""
+        offsets, leaf_of, leaves = _by_leaf(encoded)
+        attributes = attribute_count(leaves.attributes)
+        if not self.count:
+            self._rank_bits = rank_bits_for(attributes)
+        found = read_only(self._find_words(leaves, leaf_of), np.uint32)
+        return IncomingRows(offsets, leaf_of, found, np.empty(HASHED, np.uint64)), attributes
 
     def _growing(self, kind: type[Growing]) -> Growing:
         """The columns that a named tuple names, to be written to."""
         columns = self.columns
         return kind._make(columns[name].writable() for name in kind._fields)  # type: ignore[attr-defined, no-any-return]
 
-    def _find_leaves(self, constraints: EncodedConjunctions, leaf_of: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The leaf of each constraint that `leaf_of` names; new ones are added."""
-        source, found = _read_only_leaves(constraints), pooled_full(len(constraints.attributes), -1, np.int32)
-        before = self.leaves
-        used = np.array([before, self._intervals.count // 2, self._found_leaves], dtype=np.int64)
+    def _find_words(self, constraints: EncodedConjunctions, leaf_of: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """The word of each constraint that `leaf_of` names; what needs a set gets one."""
+        source, found = _read_only_leaves(constraints), pooled_full(len(constraints.attributes), UNKNOWN, np.uint32)
+        begin = self._sets.count
+        used = np.array([begin, self._found_sets, self._wide_sets], dtype=np.int64)
+        most = begin + WIDE_START * len(found) + WIDE_PIECE * len(constraints.low)
         # What is not needed in the end is never touched.
-        self._records.resize(WIDTH * (self.leaves + len(found) + 1), None)
-        self._intervals.resize(2 * (int(used[1]) + len(constraints.low)), None)
-        place = 0
+        self._sets.resize(most, None)
+        place, before = 0, self._found_sets
         while place < len(leaf_of):
-            most = int(_FULL * self._leaf_table.count)
-            if used[2] >= most:
-                marked = np.zeros(int(used[0]), np.bool_)
-                marked[self._leaf_table.view()[self._leaf_tags.view() != EMPTY]] = True
-                self._reenter_leaves(marked, _foreseen(int(used[2]), int(used[0]) - before, place, len(leaf_of)))
+            limits = np.array([int(_FULL * self._set_slots.count), self._set_bits], dtype=np.int64)
+            if used[1] >= limits[0] or int(used[0]) >> self._set_bits:
+                foreseen = _foreseen(int(used[1]), int(used[1]) - before, place, len(leaf_of))
+                self._enter_sets_anew(int(used[0]), foreseen)
                 continue
-            place = find_leaves(source, leaf_of, place, most, self._growing(GrowingLeaves), used, found)
-        count, intervals, self._found_leaves = used.tolist()
-        self._records.resize(WIDTH * count, None)
-        self._intervals.resize(2 * intervals, None)
+            growing = self._growing(GrowingSets)
+            place = find_words(source, leaf_of, place, limits, self._rank_bits, growing, used, found)
+        end, self._found_sets, self._wide_sets = used.tolist()
+        self._sets.resize(end, None)
         return found
 
-    def _reserve(self, count: int, constraints: int) -> int:
-        """Make room for the case that all are new, of which what is not needed is not touched; returns the count."""
-        if self._live + self._tombstones + count > _FULL * self._table.count:
+    def _enter_sets_anew(self, end: int, expected: int, filled: float = _FILLED) -> None:
+        """Find all sets up to `end` by what they say, in a table which so many fill to a share."""
+        self._set_bits = _bits_for(2 * end)
+        if self._set_bits > PAYLOAD_BITS:
+            raise LimitExceeded("the lists of values of one index take more than 1 GiB: split the rules over several")
+        self._set_slots = _empty_slots(expected, filled)
+        self._found_sets = enter_sets(self._sets.view(), end, self._set_slots.writable(), self._set_bits)
+
+    def _reserve(self, count: int, constraints: int) -> None:
+        """Make room for the case that all are new, of which what is not needed is not touched."""
+        before, used = self.count, self._words.count
+        if self._live + self._tombstones + count > _FULL * self._slots.count or (before + count) >> self._unit_bits:
             self._rebuild_table(self._live + count)
-        before, used = self.count, self._leaves.count
-        if used + constraints > _MOST_CONSTRAINTS:
-            raise LimitExceeded(
-                f"one index takes {_MOST_CONSTRAINTS:,} constraints: split the rules over several shards"
-            )
+        if used + constraints > _MOST_WORDS:
+            raise LimitExceeded(f"one index takes {_MOST_WORDS:,} constraints: split the rules over several shards")
         self._resize(before + count, used + constraints)
-        return before
 
-    def _resize(self, units: int, constraints: int) -> None:
-        self._uses.resize(units)
-        self._alive.resize(units, True)
+    def _resize(self, units: int, words: int) -> None:
         # Of what is not needed in the end, pages that are not cleared either are never touched.
-        self._offsets.resize(units + 1, None)
-        self._leaves.resize(constraints, None)
+        self._held.resize(units)
+        self._places.resize(units, None)
+        self._words.resize(words, None)
 
-    def _rebuild_table(self, expected: int) -> None:
-        """A table without tombstones, with room for so many units and more, so that rebuilding it is rare."""
-        self._tags, self._table = _empty_table(max(expected, self._live + self._live // 4))
-        offsets, leaves, _, _ = self.view_as(Conjunctions)
+    def _rebuild_table(self, expected: int, filled: float = _FILLED) -> None:
+        """A table without tombstones, which so many units fill to a share."""
+        self._unit_bits = _bits_for(self.count + expected)
+        self._slots = _empty_slots(expected, filled)
+        slots, held = self._slots.writable(), self._held.view()
         enter_units(
-            self._tags.writable(), self._table.writable(), offsets, leaves, self.alive, np.empty(HASHED, np.uint64)
-        )
+            slots, self._unit_bits, self._places.view(), self._words.view(), held, np.empty(HASHED, np.uint64)
+        )  # fmt: skip
         self._tombstones = 0
-
-    def _reenter_leaves(self, marked: NDArray[np.bool_], expected: int) -> None:
-        """Find the leaves that are marked, and no others, by what they say now."""
-        self._leaf_tags, self._leaf_table = _empty_table(expected)
-        records, intervals = self._records.view(), self._intervals.view()
-        tags, table = self._leaf_tags.writable(), self._leaf_table.writable()
-        enter_leaves(records, intervals, marked, tags, table, np.empty(HASHED, np.uint64))
-        self._found_leaves = int(np.count_nonzero(marked))
-
-    def _live_leaves(self) -> NDArray[np.bool_]:
-        """Which leaves some live unit has."""
-        marked, (offsets, leaves, _, _) = np.zeros(self.leaves, np.bool_), self.view_as(Conjunctions)
-        mark_leaves(offsets, leaves, self.alive, marked)
-        return marked
 
     def free(self, units: NDArray[np.int32]) -> None:
         """Forget units without uses: they are dead from now on, and their numbers stay taken."""
         if not self.sound:
             self.check()
-        offsets, leaves, _, _ = self.view_as(Conjunctions)
         self._bury(units)
-        bury_units(self._tags.writable(), self._table.writable(), offsets, leaves, read_only(units, np.int32))
+        places, words = self._places.view(), self._words.view()
+        bury_units(self._slots.writable(), self._unit_bits, places, words, read_only(units, np.int32))
         self._tombstones += len(units)
 
     def relabel(self, attribute: int, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
         """Replace the labels of one attribute wherever they are stored; those not in `old` stay."""
-        self.check()
-        relabel(self._records, self._intervals, attribute, old, new)
-        self._hash_again()
+        everything = self.encoded(np.arange(self.count, dtype=np.int32))
+        order = np.argsort(old, kind="stable")
+        mine = np.repeat(everything.attributes == attribute, np.diff(everything.pieces))
+        low, high = (_relabelled(ends, mine, old[order], new[order]) for ends in (everything.low, everything.high))
+        self._write_anew(everything._replace(low=low, high=high), self._attributes)
 
     def renumber(self, numbers: NDArray[np.int32]) -> None:
         """Give all attributes the numbers[old], which are in the same order; there must be no dead units."""
-        self.check()
-        self._attributes = renumber(self._records, numbers)
-        self._hash_again()
+        everything = self.encoded(np.arange(self.count, dtype=np.int32))
+        moved = np.asarray(numbers, np.int32)[everything.attributes]
+        if len(moved) and int(moved.min()) < 0:
+            raise InvalidArgument("an attribute that is in use has no new number")
+        self._write_anew(everything._replace(attributes=moved), attribute_count(moved))
 
-    def _hash_again(self) -> None:
-        """Find leaves by what they say now. Those that only dead units have may say the same as others by then."""
-        marked = self._live_leaves()
-        self._reenter_leaves(marked, len(marked))
+    def _write_anew(self, everything: EncodedConjunctions, attributes: int) -> None:
+        """Let all units, dead ones included, say what this does."""
+        self.arrangement = object()
+        self._words, self._sets = Growable(np.uint32), Growable(np.uint16)
+        self._set_slots, self._found_sets, self._wide_sets = _empty_slots(0), 0, 0
+        self._attributes, self._rank_bits, self._set_bits = attributes, rank_bits_for(attributes), LEAST_BITS
+        offsets, leaf_of, leaves = _by_leaf(everything)
+        found = read_only(self._find_words(leaves, leaf_of), np.uint32)
+        self._places = Growable.taking(np.empty(everything.count, np.int32))
+        self._words.resize(len(leaf_of), None)
+        source = IncomingRows(offsets, leaf_of, found, np.empty(HASHED, np.uint64))
+        write_rows(source, self._places.writable(), self._words.writable(), 0)
+        self._rebuild_table(self._live)
 
     def compact(self) -> NDArray[np.int32]:
         """Give back the room of dead units; returns the new number of each old one, -1 for the dead."""
-        remap, uses = self._compacted(), self.uses[self.alive]
+        remap, held = self._compacted(), self._held.view()[self.alive]
         contents = self.encoded(self.live_units())
         self.start()
         self.add(contents)
-        self._uses.writable()[:] = uses
+        self._held = Growable.taking(held)
         return remap
 
     def copy(self) -> ConjunctionStore:
         """A store with the same units that shares nothing with this one: for whoever builds while this one changes."""
         copied = ConjunctionStore(self.clauses)
         copied.restore({name: array.copy() for name, array in self.arrays().items()}, self.header())
-        copied.sound = self.sound
+        copied._found_sets, copied.sound = self._found_sets, self.sound
         return copied
+
+    def follow(self, other: ConjunctionStore) -> None:
+        """Have the units that came and went since in a store of which this one is a copy, with the same numbers."""
+        came = np.arange(self.count, other.count, dtype=np.int32)
+        source, attributes = self._incoming(other.encoded(came))
+        begin, count = self._words.count, self.count
+        self._places.resize(other.count, None)
+        self._words.resize(begin + len(source.leaf_of), None)
+        write_rows(source, self._places.writable()[count:], self._words.writable(), begin)
+        self._held = Growable.taking(other._held.view().copy())
+        self._live, self._attributes = other.live, max(self._attributes, attributes)
+        self._rebuild_table(self._live)
+
+    def take_over(self, other: ConjunctionStore) -> None:
+        """Let everything lie as in a copy that has the same units; that one is not used any more."""
+        for name, field in self.declared.items():
+            field.put(self, getattr(other, name))
+        self._found_sets, self.sound, self.arrangement = other._found_sets, other.sound, other.arrangement
+
+    # ------------------------------------------------------------------ order
+
+    def divide_words(self) -> None:
+        """Let words have room for as many attributes as there are by now, and for what that leaves of ranks."""
+        if self._rank_bits != rank_bits_for(self._attributes):
+            self._write_anew(self.encoded(np.arange(self.count, dtype=np.int32)), self._attributes)
+
+    def to_reorder(self) -> Conjunctions:
+        """The arrays for a kernel that changes the order of units' constraints; as in `reorder`."""
+        self.arrangement = object()
+        return self.view()._replace(words=self._words.writable())
+
+    def reorder(self, units: NDArray[np.int32], starts: NDArray[np.int64], order: NDArray[np.int32]) -> None:
+        """Put the constraints of these units in another order: those at the positions order[starts[i]:] of its own."""
+        self.arrangement = object()
+        room = np.empty(int(self.sizes(units).max(initial=0)), np.uint32)
+        reorder(self._places.view(), self._words.writable(), units, starts, order, room)
+
+    def lay_out(self, units: NDArray[np.int32 | np.uint32]) -> None:
+        """Let what these units say lie in this order, and then what all others do."""
+        self.arrangement = object()
+        given, moved = np.full(self.count, -1, np.int8), np.full(self._sets.count, -1, np.int32)
+        places, words = np.empty(self.count, np.int32), np.empty(self._words.count, np.uint32)
+        sets = np.empty(self._sets.count, np.uint16)
+        lay_out(self.view(), read_only(units, np.int32), given, places, words, sets, moved)
+        self._places, self._words, self._sets = (Growable.taking(array) for array in (places, words, sets))
+        # Sets are found by where they begin, and units by words that name it.
+        self._enter_sets_anew(len(sets), self._found_sets, _SETTLED)
+        self._rebuild_table(self._live, _SETTLED)
 
     # ------------------------------------------------------------------ trust
 
@@ -313,29 +415,32 @@ class ConjunctionStore(UnitTable):
         problems = self._audit_units()
         units = self.live_units()
         found = np.empty(len(units), dtype=np.int32)
-        offsets, leaves, _, _ = self.view()
-        find_units(self._tags.view(), self._table.view(), offsets, leaves, read_only(units, np.int32), found)
+        places, words, sets, _ = self.view()
+        wanted = read_only(units, np.int32)
+        find_units(self._slots.view(), self._unit_bits, places, words, self.clauses, wanted, found)
         lost = units[found != units]
         if len(lost):
             problems.append(f"unit {lost[0]} is not found by what it says ({len(lost)} such)")
-        entries = int(np.count_nonzero(self._tags.view() > TOMBSTONE))
+        entries = int(np.count_nonzero(self._slots.view() < TOMBSTONE))
         if entries != len(units):
             problems.append(f"the table has {entries} entries for {len(units)} live units")
-        return problems + self._audit_leaves()
-
-    def _audit_leaves(self) -> list[str]:
-        lost = count_lost_leaves(self._live_leaves(), self.view_as(GrowingLeaves))
-        return [f"{lost} constraints are not found by what they say"] if lost else []
+        lost_sets = count_lost_sets(sets, self._set_slots.view(), self._set_bits)
+        return [*problems, f"{lost_sets} sets are not found by what they say"] if lost_sets else problems
 
 
-def _empty_table(expected: int) -> tuple[Growable, Growable]:
-    """The tags and the numbers of a table with room for so many, and more."""
-    size = max(SMALLEST, int(expected / _FILLED) + 1)
-    return Growable.taking(np.full(size, EMPTY, np.uint8)), Growable.taking(np.zeros(size, np.int32))
+def _bits_for(count: int) -> int:
+    """How many bits numbers below `count` have, and some more."""
+    return max(LEAST_BITS, count.bit_length())
+
+
+def _empty_slots(expected: int, filled: float = _FILLED) -> Growable:
+    """The slots of a table which so many fill to a share: whole cache lines of them."""
+    lines = int(expected / filled) // SMALLEST + 1
+    return Growable.taking(np.full(SMALLEST * lines, EMPTY, np.uint32))
 
 
 def _foreseen(known: int, fresh: int, done: int, count: int) -> int:
-    """How many leaves there will be if as many of all `count` are new as were of those `done`.
+    """How many sets there will be if as many of all `count` are new as were of those `done`.
 
     Half as many again as are known at least, and twice as many at most: the first are nearly all new.
     """
@@ -363,3 +468,11 @@ def _read_only_leaves(leaves: EncodedConjunctions) -> EncodedConjunctions:
         read_only(leaves.high, np.int32),
         read_only(leaves.alternatives, np.bool_),
     )
+
+
+def _relabelled(ends: NDArray[np.int32], mine: NDArray[Any], old: Any, new: Any) -> NDArray[np.int32]:
+    """Labels, of which `mine` have the new ones for those in `old`, which increase."""
+    if not len(old):
+        return ends
+    places = np.minimum(places_in(np.asarray(old, np.int32), ends), len(old) - 1)
+    return np.where(mine & (old[places] == ends), new[places], ends).astype(np.int32)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.core import Column
 from matchwood.engines.base import Engine
-from matchwood.engines.shared._residual_kernels import LIVE
+from matchwood.engines.shared._verification_kernels import LIVE
 from matchwood.engines.shared.store import ConjunctionStore
 from matchwood.engines.shared.views import read_only
 
@@ -43,6 +43,10 @@ class ListEngine(Engine):
 
     def forget(self, units: NDArray[np.int32]) -> None:
         """These units are about to be removed."""
+
+    def removed(self, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The states that live units have once they are removed."""
+        return np.full(len(states), self.stale, np.uint8)
 
     def overgrown(self, spare: int) -> bool:
         """Whether lists that grew bit by bit should be laid out anew."""
@@ -88,7 +92,7 @@ class ListEngine(Engine):
         self._stale_always += int(np.count_nonzero(self.without_lists(gone)))
         self._live -= len(gone)
         self.forget(gone)
-        self._states.writable()[gone] = self.stale
+        self._states.writable()[gone] = self.removed(self._states.view()[gone])
         if self._wasteful():
             self._build_anew()
 

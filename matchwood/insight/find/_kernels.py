@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import kernel
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    constraint_at,
+    piece_at,
+    pieces_of,
+    stretch,
+)
 
 MEETS, WITHIN, AROUND, OWN_LOWEST, OWN_HIGHEST, LOWEST, HIGHEST = range(7)
 """The constraint's set meets the query's; lies within it; includes it; its own lowest or highest value lies in the
@@ -24,7 +31,7 @@ IGNORED, TAKES_NULL, IS_NULL, REFUSED = range(4)
 @kernel
 def relate(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: int, alone: int, verdicts: Any) -> None:
     """Whether each live conjunction stands in the relation to the `Targets`, into `verdicts`."""
-    offsets, leaves, records, intervals = conjunctions
+    begins, words, sets, bits = conjunctions
     place, slot, null, pieces = targets.place, targets.slot, targets.null, targets.pieces
     low, high, wanted = targets.low, targets.high, 0
     for number in range(len(needed)):
@@ -36,15 +43,16 @@ def relate(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: i
             continue
         covered = 0
         fits = True
-        for position in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, position)
-            attribute = records[at] >> FLAG_BITS
+        first, last = stretch(begins, words, unit)
+        for position in range(first, last):
+            constraint = constraint_at(words, sets, bits, position)
+            attribute = constraint[0] >> FLAG_BITS
             chosen = place[attribute] if attribute < len(place) else -1
             if chosen < 0:
-                fits = _alone(records, at, alone)
+                fits = _alone(constraint, alone)
             else:
                 start, stop = pieces[chosen], pieces[chosen + 1]
-                fits = _related(records, intervals, at, null[chosen], start, stop, low, high, relation)
+                fits = _related(sets, constraint, null[chosen], start, stop, low, high, relation)
                 where = slot[chosen]
                 if needed[where] and named[where] != unit:
                     named[where] = unit
@@ -55,25 +63,21 @@ def relate(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: i
 
 
 @kernel
-def _alone(records: Any, at: Any, alone: int) -> bool:
-    code = records[at]
+def _alone(constraint: Any, alone: int) -> bool:
+    """Whether a constraint on an attribute that the query does not name is as asked."""
+    code, _, high = constraint
     if alone == IGNORED:
         return True
     if alone == REFUSED or code & ACCEPTS_NULL == 0:
         return False
-    none = code & SEVERAL != 0 and records[at + 1] == records[at + 2]
-    return alone == TAKES_NULL or none
+    return bool(alone == TAKES_NULL or pieces_of(code, high) == 0)
 
 
 @kernel
-def _related(
-    records: Any, intervals: Any, at: Any, null: Any, start: Any, stop: Any, low: Any, high: Any, relation: int
-) -> Any:
+def _related(sets: Any, constraint: Any, null: Any, start: Any, stop: Any, low: Any, high: Any, relation: int) -> Any:
     """Whether a constraint's set stands in a relation to the set of the intervals start : stop."""
-    code, first, last = records[at], np.int64(records[at + 1]), np.int64(records[at + 2])
-    accepts = code & ACCEPTS_NULL != 0
-    several = code & SEVERAL != 0
-    count = last - first if several else np.int64(1)
+    code, first, last = constraint
+    accepts, count = code & ACCEPTS_NULL != 0, pieces_of(code, last)
     if relation == MEETS:
         if accepts and null:
             return True
@@ -91,11 +95,8 @@ def _related(
     own = np.int64(0)
     piece = start
     while own < count and piece < stop:
-        if several:
-            own_low = np.int64(2) * intervals[2 * (first + own)]
-            own_high = np.int64(2) * intervals[2 * (first + own) + 1]
-        else:
-            own_low, own_high = np.int64(2) * first, np.int64(2) * last
+        own_low, own_high = piece_at(sets, code, first, last, own)
+        own_low, own_high = 2 * own_low, 2 * own_high
         if relation == MEETS:
             if own_low < high[piece] and low[piece] < own_high:
                 return True

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from matchwood.core import places_in
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions, EncodedEvents, leaf_name, leaf_text
 from matchwood.engines import ConjunctionStore
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, WIDTH
 from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.insight.drawing.atree_nodes import located
+from matchwood.insight.health._kernels import find_led_to
 from matchwood.language import parse
 from matchwood.logic import Clauses, Form, Leaf
 from matchwood.matching import EngineMatcher, SampleShares, StorePart, busy
@@ -66,11 +66,10 @@ def _always(matcher: EngineMatcher) -> dict[str, Any]:
 
 def _never_led_to(store: ConjunctionStore) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The units without a constraint that refuses NULL, and those of them without any constraint."""
-    offsets, leaves, records, _ = store.view()
-    refuses = records[::WIDTH] & ACCEPTS_NULL == 0
-    selective = np.concatenate(([0], np.cumsum(refuses[leaves])))
-    units = np.flatnonzero(store.alive & (selective[offsets[1:]] == selective[offsets[:-1]])).astype(np.int32)
-    return units, units[offsets[1:][units] == offsets[units]]
+    led_to = np.empty(store.count, np.bool_)
+    find_led_to(store.view(), led_to)
+    units = np.flatnonzero(store.alive & ~led_to).astype(np.int32)
+    return units, units[store.sizes(units) == 0]
 
 
 def _fallback(matcher: EngineMatcher) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def compared(results: Mapping[str, MeasuredMatching], label: str) -> dict[str, A
 
 
 def _built(name: str, given: Encoded, options: Mapping[str, Any]) -> tuple[Engine, float]:
-    engine = engine_class(name)(given.store, options)
+    engine = engine_class(name)(given.store.copy(), options)
     build_s, _ = timed(engine.rebuild)
     return engine, build_s
 

@@ -62,7 +62,7 @@ def measure_engine_cell(name: str, options: Mapping[str, Any], encoded: Encoded,
     units = encoded.store.live_units()
 
     def build() -> Engine:
-        made: Engine = engine_class(name.split(",")[0])(encoded.store, options)
+        made: Engine = engine_class(name.split(",")[0])(encoded.store.copy(), options)
         for at in range(0, len(units), BATCH):
             made.insert(units[at : at + BATCH])
         return made

@@ -107,12 +107,12 @@ def _measure(name: str, prepared: Prepared, measured: dict[tuple[str, str], Meas
     """A row for an engine that knows no events, and one for when it does, if it makes a difference."""
     matcher = prepared.rules._matcher
     assert isinstance(matcher, EngineMatcher)
-    engine = engine_class(name)(matcher.parts[0].store)
+    engine = engine_class(name)(matcher.parts[0].store.copy())
     build_s, _ = timed(engine.rebuild)
     measured[name, UNKNOWN] = measure_engine(engine, prepared.events)
     rows = [_row(prepared, name, UNKNOWN, engine, build_s, measured[name, UNKNOWN])]
     if engine.uses_event_statistics:
-        other = engine_class(name)(matcher.parts[0].store)  # one that has not met the events that are measured
+        other = engine_class(name)(matcher.parts[0].store.copy())  # one that has not met the events that are measured
         other.rebuild()
         other.event_statistics = matcher.encoder.event_statistics
         build_s, _ = timed(other.reconsider)

@@ -17,7 +17,6 @@ from matchwood.engines.atree.construction._ahead_kernels import NOWHERE, RING
 from matchwood.engines.atree.construction._insert_kernels import FEW, InnerNodes, enter_inner, enter_leaves
 from matchwood.engines.atree.construction._make_kernels import Building, BuildScratch
 from matchwood.engines.atree.layout import MOST_CANDIDATES, MOST_FLAT, NODE_COUNT, UNBOUNDED
-from matchwood.engines.shared.constraints._record_kernels import WIDTH as RECORD
 
 MERGED, NEEDED, MADE, ATTRIBUTES, LEAVES, INTERVALS, INNER, LINKS, REPORTS = 3, 4, 6, 7, 8, 9, 10, 11, 12
 """Places in a report: the last of four counters, room that was missing, leaves made, one more than the largest
@@ -49,9 +48,9 @@ def enter(
             packed[start + pieces : at],
             packed[:0],
         )
-        is_new, record = places[leaves + inner : 2 * leaves + inner], np.empty(RECORD, np.int32)
+        is_new = places[leaves + inner : 2 * leaves + inner]
         places[leaves : leaves + inner] = NOWHERE
-        report[MADE] = enter_leaves(tree, source, packed[at : at + leaves], shares, unique, record, places, is_new)
+        report[MADE] = enter_leaves(tree, source, packed[at : at + leaves], shares, unique, places, is_new)
         report[ATTRIBUTES] = 0
         for leaf in range(leaves):
             report[ATTRIBUTES] = max(report[ATTRIBUTES], source.attributes[leaf] + 1)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import wide_kernel
+from matchwood.engines.atree._constraint_kernels import write_leaf
 from matchwood.engines.atree._node_kernels import (
     enter_table,
     find_leaf,
@@ -25,7 +26,6 @@ from matchwood.engines.atree.construction._ahead_kernels import RING, forget_ahe
 from matchwood.engines.atree.construction._make_kernels import NO_ROOM, Building, BuildScratch, find_or_make
 from matchwood.engines.atree.construction._operand_kernels import cancelled_parity, gather
 from matchwood.engines.atree.layout import AND, FIRST, INTERVALS, OR, ROOM, SIZE, TOKENS, WIDTH
-from matchwood.engines.shared.constraints._record_kernels import pack
 
 FEW = 64
 """Nodes of a batch below which neither their order matters nor looking ahead is worth while."""
@@ -63,24 +63,22 @@ def _estimate(source: Any, place: int) -> Any:
 
 
 @wide_kernel
-def enter_leaves(
-    tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, record: Any, places: Any, is_new: Any
-) -> int:
+def enter_leaves(tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, places: Any, is_new: Any) -> int:
     """Find or make the leaf of every constraint of `source`; there is room for all of them. Returns how many are new.
 
-    `shares` may be empty: then they are estimated. `record` is scratch for one.
+    `shares` may be empty: then they are estimated.
     """
     made = 0
     nodes, state = tree.nodes, tree.state
     for place in range(len(source.attributes)):
-        end = pack(source, place, record, 0, tree.intervals, state[INTERVALS])
-        found = find_leaf(tree, kinds[place], record[0], record[1], record[2]) if unique else np.int64(-1)
+        code, low, high, end = write_leaf(source, place, tree.intervals, state[INTERVALS])
+        found = find_leaf(tree, kinds[place], code, low, high) if unique else np.int64(-1)
         is_new[place] = found < 0
         if found < 0:
             state[INTERVALS] = end
             leaf = new_node(tree, kinds[place], 1)
             at = WIDTH * leaf
-            nodes[at + ROOM], nodes[at + FIRST], nodes[at + SIZE] = record[0], record[1], record[2]
+            nodes[at + ROOM], nodes[at + FIRST], nodes[at + SIZE] = code, low, high
             tree.shares[leaf] = shares[place] if len(shares) > 0 else _estimate(source, place)
             made += 1
             # Not made of what the leaf says: labels may change, and all ids above would have to.

@@ -12,7 +12,14 @@ import numpy as np
 from matchwood.core.bits import bit_count
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
-from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, record_at
+from matchwood.engines.shared.constraints._word_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    constraint_at,
+    piece_at,
+    pieces_of,
+    stretch,
+)
 
 ENTRY = 3
 """Integers of an entry."""
@@ -32,52 +39,50 @@ def cell_of(edges: Any, first: Any, last: Any, label: Any) -> Any:
 
 
 @kernel
-def _piece(records: Any, intervals: Any, at: Any, number: Any) -> Any:
+def _failing(sets: Any, code: Any, low: Any, high: Any, number: Any) -> Any:
     """Where the labels begin and end that lie before the `number`-th interval of a constraint, and behind the one
     before it: there it fails. Empty where an interval begins or ends the domain."""
-    low, high = records[at + 1], records[at + 2]
-    if records[at] & SEVERAL == 0:
-        start, stop = (np.int64(high), np.int64(TOP_LABEL)) if number > 0 else (np.int64(BOTTOM_LABEL), np.int64(low))
-        return start, stop
     start, stop = np.int64(BOTTOM_LABEL), np.int64(TOP_LABEL)
     if number > 0:
-        start = np.int64(intervals[2 * (low + number) - 1])
-    if number < high - low:
-        stop = np.int64(intervals[2 * (low + number)])
+        _, start = piece_at(sets, code, low, high, number - 1)
+    if number < pieces_of(code, high):
+        stop, _ = piece_at(sets, code, low, high, number)
     return start, stop
 
 
 @kernel
-def _pieces(records: Any, at: Any) -> Any:
+def _failing_pieces(code: Any, high: Any) -> Any:
     """How many such pieces there are."""
-    return 2 if records[at] & SEVERAL == 0 else records[at + 2] - records[at + 1] + 1
+    return pieces_of(code, high) + 1
 
 
 @kernel
 def count_boundaries(conjunctions: Any, units: Any, places: Any, counts: Any) -> None:
     """Count the ends of intervals of each attribute that has a place."""
-    offsets, leaves, records, _ = conjunctions
+    stored, words_of, sets, rank_bits = conjunctions
     for unit in units:
-        for position in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, position)
-            place = places[records[at] >> FLAG_BITS]
+        begins, behind = stretch(stored, words_of, unit)
+        for position in range(begins, behind):
+            code, _, high = constraint_at(words_of, sets, rank_bits, position)
+            place = places[code >> FLAG_BITS]
             if place >= 0:
-                counts[place] += 2 * (_pieces(records, at) - 1)
+                counts[place] += 2 * (_failing_pieces(code, high) - 1)
 
 
 @kernel
 def write_boundaries(conjunctions: Any, units: Any, places: Any, ends: Any, boundaries: Any) -> None:
     """Write those ends behind ends[place]."""
-    offsets, leaves, records, intervals = conjunctions
+    stored, words_of, sets, rank_bits = conjunctions
     for unit in units:
-        for position in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, position)
-            place = places[records[at] >> FLAG_BITS]
+        begins, behind = stretch(stored, words_of, unit)
+        for position in range(begins, behind):
+            code, low, high = constraint_at(words_of, sets, rank_bits, position)
+            place = places[code >> FLAG_BITS]
             if place < 0:
                 continue
-            for number in range(1, _pieces(records, at)):
-                boundaries[ends[place]] = _piece(records, intervals, at, number - 1)[1]
-                boundaries[ends[place] + 1] = _piece(records, intervals, at, number)[0]
+            for number in range(1, _failing_pieces(code, high)):
+                boundaries[ends[place]] = _failing(sets, code, low, high, number - 1)[1]
+                boundaries[ends[place] + 1] = _failing(sets, code, low, high, number)[0]
                 ends[place] += 2
 
 
@@ -102,16 +107,17 @@ def _covered(edges: Any, first: Any, last: Any, start: Any, stop: Any) -> Any:
 @kernel
 def count_entries(conjunctions: Any, units: Any, places: Any, layout: Any, counts: Any) -> None:
     """Count the entries of every row."""
-    offsets, leaves, records, intervals = conjunctions
+    stored, words_of, sets, rank_bits = conjunctions
     firsts, edge_firsts, edges = layout.firsts, layout.edge_firsts, layout.edges
     for unit in units:
-        for position in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, position)
-            place = places[records[at] >> FLAG_BITS]
+        begins, behind = stretch(stored, words_of, unit)
+        for position in range(begins, behind):
+            code, low, high = constraint_at(words_of, sets, rank_bits, position)
+            place = places[code >> FLAG_BITS]
             if place < 0:
                 continue
-            for number in range(_pieces(records, at)):
-                start, stop = _piece(records, intervals, at, number)
+            for number in range(_failing_pieces(code, high)):
+                start, stop = _failing(sets, code, low, high, number)
                 if start < stop:
                     _, _, head, tail = _covered(edges, edge_firsts[place], edge_firsts[place + 1], start, stop)
                     if head >= 0:
@@ -143,23 +149,24 @@ def write_units(
     Marks at both ends of a piece, in the place of a bit in every row between, make that independent of how long it is;
     `carry_rows` sets the bits between. Pieces of a constraint have a cell between them, so no two marks meet.
     """
-    offsets, leaves, records, intervals = conjunctions
+    stored, words_of, sets, rank_bits = conjunctions
     firsts, edge_firsts, edges = layout.firsts, layout.edge_firsts, layout.edges
     without, loose_units = firsts[len(firsts) - 1] + len(firsts) - 1, 0
     for unit in units:
         _toggle(base, 0, words, unit)
         is_loose = False
-        for position in range(offsets[unit], offsets[unit + 1]):
-            at = record_at(leaves, position)
-            place = places[records[at] >> FLAG_BITS]
+        begins, behind = stretch(stored, words_of, unit)
+        for position in range(begins, behind):
+            code, low, high = constraint_at(words_of, sets, rank_bits, position)
+            place = places[code >> FLAG_BITS]
             if place < 0:
                 is_loose = True
                 continue
-            if records[at] & ACCEPTS_NULL == 0:
+            if code & ACCEPTS_NULL == 0:
                 _toggle(bits, without + place, words, unit)
             first, cells = firsts[place], firsts[place + 1] - firsts[place]
-            for number in range(_pieces(records, at)):
-                start, stop = _piece(records, intervals, at, number)
+            for number in range(_failing_pieces(code, high)):
+                start, stop = _failing(sets, code, low, high, number)
                 if start >= stop:
                     continue
                 begin, end, head, tail = _covered(edges, edge_firsts[place], edge_firsts[place + 1], start, stop)

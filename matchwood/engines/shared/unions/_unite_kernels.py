@@ -12,6 +12,7 @@ import numpy as np
 
 from matchwood.core.bits import bit_count, lowest_bit
 from matchwood.core.jit import kernel
+from matchwood.core.prefetch import prefetch
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.engines.shared._verification_kernels import verify
 from matchwood.engines.shared.unions._build_kernels import ENTRY, cell_of
@@ -189,43 +190,38 @@ def list_bits(mask: Any, words: int, units: Any, used: Any) -> Any:
 
 
 @kernel
-def touch_leaves(offsets: Any, leaves: Any, units: Any, start: int, stop: int) -> Any:
-    """Read the ends of the candidates' constraints: independent loads, whose cache misses overlap."""
-    touched = np.int32(0)
+def fetch_words(places: Any, words: Any, units: Any, start: int, stop: int) -> None:
+    """Ask for the constraints of candidates, so that their cache misses overlap."""
     for place in range(start, stop):
-        unit = np.uint64(np.uint32(units[place]))
-        first, last = offsets[unit], offsets[unit + np.uint64(1)]
-        if first < last:
-            touched ^= leaves[first] ^ leaves[last - 1]
-    return touched
+        prefetch(places, np.int64(np.uint32(units[place])))
+    for place in range(start, stop):
+        prefetch(words, np.int64(places[np.uint32(units[place])]))
 
 
 @kernel
-def _verified(conjunctions: Any, units: Any, used: int, stop: int, labels: Any, scratch: Any) -> int:
+def _verified(conjunctions: Any, units: Any, used: int, stop: int, labels: Any) -> int:
     """Keep those of the units used : stop that hold, from `used` on; returns the new end."""
-    offsets, leaves, records, intervals = conjunctions
-    touched = np.int32(0)
+    places, words, sets, bits = conjunctions
     for start in range(used, stop, FETCHED):
         end = min(start + FETCHED, stop)
-        touched ^= touch_leaves(offsets, leaves, units, start, end)
+        fetch_words(places, words, units, start, end)
         for place in range(start, end):
             unit = units[place]
             units[used] = unit
-            used += verify(offsets, leaves, records, intervals, np.uint64(np.uint32(unit)), labels)
-    scratch.labels[len(scratch.labels) - 1] = touched
+            used += verify(places, words, sets, bits, np.uint64(np.uint32(unit)), labels)
     return used
 
 
 @kernel
 def _verify_loose(conjunctions: Any, loose: Any, units: Any, used: int, stop: int, labels: Any, work: Any) -> int:
     """The same where only the units whose bit in `loose` is set have more to hold."""
-    offsets, leaves, records, intervals = conjunctions
+    places, words_of, sets, rank_bits = conjunctions
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
     for place in range(used, stop):
         unit = np.uint64(np.uint32(units[place]))
         if (loose[unit >> six] >> (unit & low_bits)) & one != 0:
             work[2] += 1
-            if not verify(offsets, leaves, records, intervals, unit, labels):
+            if not verify(places, words_of, sets, rank_bits, unit, labels):
                 continue
         units[used] = np.int32(unit)
         used += 1
@@ -255,14 +251,14 @@ def unite(
     work[1] += end - used
     if taken < count:
         work[2] += end - used
-        end = _verified(conjunctions, units, used, end, labels, scratch)
+        end = _verified(conjunctions, units, used, end, labels)
     elif size.loose > 0:
         end = _verify_loose(conjunctions, unions.loose, units, used, end, labels, work)
-    offsets, leaves, records, intervals = conjunctions
+    places, words_of, sets, rank_bits = conjunctions
     for unit in unions.fresh:
         work[1] += 1
         work[2] += 1
-        if end < len(units) and verify(offsets, leaves, records, intervals, unit, labels):
+        if end < len(units) and verify(places, words_of, sets, rank_bits, unit, labels):
             units[end] = unit
             end += 1
     return end
