@@ -43,7 +43,8 @@ def in_tasks(frame: Any, path: str, strategy: str, **options: Any) -> list[Any]:
 
     numbered = by_position(frame).select(sf.explode(sf.sequence(sf.lit(0), sf.lit(shards - 1))).alias("shard"), "*")
     numbered = numbered.repartition("shard").sortWithinPartitions("shard") if shards > 1 else numbered.coalesce(1)
-    arguments = [value.alias(f"a{number}") for number, value in enumerate(plan.arguments)]
+    columns = (sf.col(value) if isinstance(value, str) else value for value in plan.arguments)
+    arguments = [column.alias(f"a{number}") for number, column in enumerate(columns)]
     sent = numbered.select(*(["shard"] if strategy == "partitioned" else []), *arguments)
     return sent.mapInArrow(told, "name string, setting string, engine string, events bigint, scored bigint").collect()
 

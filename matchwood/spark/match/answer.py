@@ -41,17 +41,18 @@ def answer_of(task: Task, id_type: pa.DataType) -> Any:
     return sf.arrow_udf(matchwood, f"struct<{fields}>")
 
 
-def answered_by(columns: DataFrame, answer: Column, output: str) -> DataFrame:
-    """The events with their answers, found once.
+def answered_by(columns: DataFrame, kept: Iterable[int], answer: Column, output: str) -> DataFrame:
+    """The kept columns of the events, called by position, with their answers, found once.
 
     Spark repeats a deterministic UDF below every filter on its result, and adds such a filter itself below an explode
     of a plain column: events would be matched twice. Neither passes an explode of anything else: `rows` explodes a
     field of the answer, and the other outputs get the answer out of an array of one.
     """
-    answered = columns.select("*", answer.alias(ANSWER))
+    names = [f"_{position}" for position in kept]
+    answered = columns.select(*names, answer.alias(ANSWER))
     if output == "rows":
         return answered
-    return answered.select(*columns.columns, sf.explode(sf.array(ANSWER)).alias(ANSWER))
+    return answered.select(*names, sf.explode(sf.array(ANSWER)).alias(ANSWER))
 
 
 def observed(answered: DataFrame, names: Iterable[str], options: MatchOptions) -> DataFrame:

@@ -45,11 +45,12 @@ class Unfit(NamedTuple):
 class Arguments(NamedTuple):
     """What travels: the expressions, how a batch of them becomes a table, and the attributes that no column has.
 
+    `values`      of a whole column just its name
     `unfit`       attributes whose column has a type that none of their values can have
     `may_misfit`  attributes of which some values may not fit
     """
 
-    values: list[Column]
+    values: list[Column | str]
     layout: Layout
     missing: list[str]
     unfit: Sequence[Unfit] = ()
@@ -57,11 +58,19 @@ class Arguments(NamedTuple):
 
 
 class ColumnPlace(NamedTuple):
-    """A column or field: its name, type and expression."""
+    """A column or field: its name, its type, and the expression that reads it.
+
+    Of a whole column that is the name which `by_position` gives it: to make an expression of each column takes half of
+    the time that a match is planned in, since every step of it asks the JVM.
+    """
 
     name: str
     type: st.DataType
-    value: Column
+    source: Column | str
+
+    @property
+    def value(self) -> Column:
+        return sf.col(self.source) if isinstance(self.source, str) else self.source
 
 
 def arguments_for(
@@ -76,7 +85,7 @@ def arguments_for(
 
 def column_places(schema: st.StructType) -> list[ColumnPlace]:
     """The columns of a frame that has been through `by_position`."""
-    return [ColumnPlace(field.name, field.dataType, sf.col(f"_{number}")) for number, field in enumerate(schema.fields)]
+    return [ColumnPlace(field.name, field.dataType, f"_{number}") for number, field in enumerate(schema.fields)]
 
 
 def field_places(struct: st.StructType, value: Column) -> list[ColumnPlace]:
@@ -95,7 +104,7 @@ class _SchemaWalk:
 
     def __init__(self, kinds: Mapping[str, str], settings: EventSettings) -> None:
         self._names, self._kinds, self._settings = list(kinds), list(kinds.values()), settings
-        self.values: list[Column] = []
+        self.values: list[Column | str] = []
         self.found: set[int] = set()
         self.unfit: list[Unfit] = []
         self.may_misfit: list[str] = []
@@ -145,7 +154,7 @@ class _SchemaWalk:
             self.found.add(position)
             self.unfit.append(Unfit(self._names[position], IN_LISTS, place.type.simpleString(), is_list=True))
 
-    def _argument(self, value: Column) -> ArgumentShape:
+    def _argument(self, value: Column | str) -> ArgumentShape:
         self.values.append(value)
         return ArgumentShape(len(self.values) - 1)
 
@@ -169,8 +178,8 @@ def _reachable(kind: st.DataType, nodes: Sequence[Node]) -> set[int]:
     return found
 
 
-def _carried(place: ColumnPlace) -> Column:
+def _carried(place: ColumnPlace) -> Column | str:
     """The value itself; bytes, which fit no attribute, in place of what Arrow has no type for."""
     if arrow_type_of(place.type) is None:
         return sf.when(place.value.isNotNull(), sf.lit(bytearray(_NOT_CARRIED)))
-    return place.value
+    return place.source

@@ -97,7 +97,7 @@ def answers_beside(events: DataFrame, plan: MatchPlan, kept: list[int], options:
     if plan.strategy == "partitioned":
         return partitioned_answers(events, plan, kept, options)
     answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
-    return answered_by(by_position(events), answer, options.output)
+    return answered_by(by_position(events), kept, answer, options.output)
 
 
 def _record(plan: MatchPlan) -> None:

@@ -29,8 +29,7 @@ def partitioned_answers(events: DataFrame, plan: MatchPlan, kept: list[int], opt
     """The kept columns, by position, and beside them what all shards together answer."""
     key = position_of(events.columns, options.key or "", "key")
     copies = _copies(by_position(events), plan, kept, key)
-    arguments = [sf.col(_argument(number)) for number in range(len(plan.arguments))]
-    answer = answer_of(plan.task, plan.id_type)(sf.col(_SHARD), *arguments)
+    answer = answer_of(plan.task, plan.id_type)(_SHARD, *map(_argument, range(len(plan.arguments))))
     answered = (
         copies.select(_KEY, _KEPT, answer.alias(ANSWER))
         .groupBy(_KEY)
@@ -50,7 +49,7 @@ def partitioned_answers(events: DataFrame, plan: MatchPlan, kept: list[int], opt
 
 def _copies(columns: DataFrame, plan: MatchPlan, kept: list[int], key: int) -> DataFrame:
     """A copy of each event for each shard, on the workers of that shard."""
-    arguments = [value.alias(_argument(number)) for number, value in enumerate(plan.arguments)]
+    arguments = [_as_column(value).alias(_argument(number)) for number, value in enumerate(plan.arguments)]
     keep = sf.struct(sf.lit(True).alias("kept"), *(sf.col(f"_{position}") for position in kept))
     shards = sf.explode(sf.sequence(sf.lit(0), sf.lit(plan.shards - 1))).alias(_SHARD)
     copies = columns.select(sf.col(f"_{key}").alias(_KEY), keep.alias(_KEPT), *arguments).select("*", shards)
@@ -107,6 +106,10 @@ def _in_order(hits: Column, top: int | None) -> Column:
             (place + 1).alias("rank"), hit["rule"].alias("rule"), (-hit["worse"]).alias("score")
         ),
     )
+
+
+def _as_column(value: Column | str) -> Column:
+    return sf.col(value) if isinstance(value, str) else value
 
 
 def _argument(number: int) -> str:

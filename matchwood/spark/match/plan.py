@@ -36,7 +36,7 @@ class MatchPlan(NamedTuple):
 
     `strategy`, `estimate`  what was chosen, and why
     `missing`               attributes that rules name and no column has, each with names that may have been meant
-    `arguments`             the expressions that travel to the Python workers
+    `arguments`             the expressions that travel to the Python workers, or names of columns that do
     `may_misfit`            attributes of which some values may not fit
     `unfit`                 attributes whose columns have a type that none of their values can have
     `travelling`            the columns, fields included, that Python workers get
@@ -52,7 +52,7 @@ class MatchPlan(NamedTuple):
     shards: int
     task: Task
     id_type: pa.DataType
-    arguments: list[Column]
+    arguments: list[Column | str]
     may_misfit: Sequence[str] = ()
     unfit: Sequence[Unfit] = ()
     travelling: Sequence[str] = ()
@@ -88,7 +88,7 @@ def planned(events: DataFrame, path: storage.Path, options: MatchOptions, refuse
     how = (options.output, options.missing, options.on_error, strategy)
     ranking, weights = _ranking(schema, index, options)
     task = Task(place, version, form, arguments.layout, *how, *ranking, options.metrics is not None, room)
-    values = [*(arguments.values or [sf.lit(None).cast("boolean")]), *weights]
+    values: list[Column | str] = [*(arguments.values or [sf.lit(None).cast("boolean")]), *weights]
     may_misfit = arguments.may_misfit if form == "columns" else list(index.attributes)
     found = (unfit, _travelling(schema, arguments, options), index.engine, index.bytes, options.event)
     return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values, may_misfit, *found)
