@@ -106,6 +106,21 @@ def test_what_grows_is_filled_whatever_was_there_before() -> None:
             grown.writable()[:] = wanted = rng.integers(1, 100, len(wanted))
 
 
+def test_room_is_made_while_others_look() -> None:
+    grown = Growable(np.int32, np.arange(5))
+    seen = grown.view()
+    grown.make_room(10)
+    assert grown.count == 5
+    buffer = grown._buffer
+    # Whoever asked for a view just before the buffer was another one notes it only now.
+    grown._view = seen
+    grown.writable()[0] = 7
+    assert grown.view().tolist() == [7, 1, 2, 3, 4]
+    assert seen.tolist() == [0, 1, 2, 3, 4]
+    grown.extend(np.arange(10))
+    assert grown._buffer is buffer
+
+
 def test_an_array_that_is_taken_over_is_not_copied() -> None:
     given = np.arange(5)
     taken = Growable.taking(given)

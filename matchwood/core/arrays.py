@@ -231,7 +231,14 @@ class Growable:
         """The elements, to be changed in place."""
         if not self._buffer.flags.writeable:
             self._reserve(self.count)
+        # Whoever looked while `make_room` put another buffer in place may have left a view of the one before.
+        self._view = None
         return self._buffer[: self.count]
+
+    def make_room(self, spare: int) -> None:
+        """Have room for so many more, which are then added without copying; others may look meanwhile."""
+        if self.count + spare > len(self._buffer) or not self._buffer.flags.writeable:
+            self._reserve(self.count + spare)
 
     def append(self, value: Any) -> int:
         """Put one value at the end; returns its position."""

@@ -178,6 +178,12 @@ class Structure(State, ABC):
     def reconsider(self) -> None:
         """Lay units out anew by what `event_statistics` tells by now."""
 
+    def make_room(self) -> None:
+        """Copy and prepare what some more units will need, while others match, who wait for what is left to a change.
+
+        Nothing that matching reads may be another one afterwards, but for where it lies.
+        """
+
     def foresee(self, times: int) -> None:
         """So many times as many events as were matched so far will come: have what pays off then made soon."""
 

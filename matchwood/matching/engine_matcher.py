@@ -187,6 +187,10 @@ class EngineMatcher:
         for part in self.parts:
             part.engine.rebuild()
 
+    def make_room(self) -> None:
+        for part in self.parts:
+            part.make_room()
+
     @property
     def merge_due(self) -> bool:
         return bool(self.engine.merge_due)

@@ -100,6 +100,9 @@ class Matcher(Protocol):
     def compact(self) -> None:
         """Give back the room of what is gone."""
 
+    def make_room(self) -> None:
+        """Prepare what some more rules will need, without the lock: nothing that others see changes."""
+
     @property
     def merge_due(self) -> bool:
         """Whether what came and went should be merged into the main structure."""

@@ -38,6 +38,9 @@ from matchwood.ranking import RuleWeights, caps_of
 from matchwood.rules import UnitKind
 
 Units: TypeAlias = NDArray[np.int32]
+_LARGE = 2**16
+"""Units whose arrays are copied in a millisecond or two: of fewer, nobody notices when that is."""
+
 FIRST_NAMES = ("conjunctions", "engine")
 """Under which the store and the engine of the first part are saved."""
 
@@ -98,6 +101,10 @@ class MatcherPart(ABC):
         return moved
 
     @abstractmethod
+    def make_room(self) -> None:
+        """Prepare what some more units will need, while others match."""
+
+    @abstractmethod
     def rooms(self) -> dict[str, Any]:
         """What is saved, by the name of its arrays in a snapshot."""
 
@@ -119,6 +126,11 @@ class StorePart(MatcherPart):
     ) -> None:
         self.kind, self.normal_forms, self.engine, self.store = kind, normal_forms, engine, engine.store
         self.weight_caps, self._saved_as = caps_of(engine.settings.get("bounds")), saved_as
+
+    def make_room(self) -> None:
+        if self.store.count >= _LARGE:
+            self.store.make_room()
+            self.engine.make_room()
 
     def keep_bounds(self) -> None:
         """Have bounds of all units from now on."""
@@ -227,6 +239,9 @@ class TreePart(MatcherPart):
     def drop(self, units: Units) -> EncodedConjunctions | None:
         gone = self.store.drop(units)
         return self.store.free(gone) if len(gone) else None
+
+    def make_room(self) -> None:
+        """A tree grows within a change, by half of its size at most."""
 
     def rooms(self) -> dict[str, Any]:
         return self._rooms

@@ -666,6 +666,21 @@ def test_units_that_are_laid_out_anew_say_the_same(spread: int) -> None:
     assert store.audit() == []
 
 
+def test_where_room_was_made_a_change_copies_nothing_and_leaves_tables_as_they_are() -> None:
+    rules = random_rules(27, SIZE, SPREADS[0])
+    store, _ = stored([rule for rule in rules if rule])
+    store.lay_out(store.live_units()[::-1])
+    before, said = store.count, decode(store.encoded(store.live_units()))
+    store.make_room()
+    kept = {name: column._buffer for name, column in store.columns.items()}
+    fresh = [(*rule, Constraint(31, ((8 * n + 1, 8 * n + 2),))) for n, rule in enumerate(said[:200])]
+    assert len(store.add(encode(fresh)).new_units) == len(fresh)
+    assert [name for name, column in store.columns.items() if column._buffer is not kept[name]] == []
+    assert decode(store.encoded(np.arange(before, dtype=np.int32))) == said
+    assert decode(store.encoded(np.arange(before, store.count, dtype=np.int32))) == fresh
+    assert store.audit() == []
+
+
 def test_attributes_that_words_have_no_room_for_are_in_sets_until_words_are_divided_anew() -> None:
     few, many = rank_bits_for(128), rank_bits_for(1_000)
     assert few > many

@@ -171,6 +171,10 @@ class Candidates(State):
 
     # ------------------------------------------------------------------ changes
 
+    def make_room(self, candidates: int) -> None:
+        """Have room for so many more; others may look meanwhile."""
+        self.tests.make_room(self._width * candidates)
+
     def sizes(
         self, conjunctions: Conjunctions, units: NDArray[np.int32], given: NDArray[np.uint8]
     ) -> NDArray[np.int64]:

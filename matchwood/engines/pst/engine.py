@@ -34,9 +34,13 @@ from matchwood.engines.shared.access import SelectivityOrder, selectivity_order
 from matchwood.engines.shared.one_event import EventBuffers, OneEventSearch, PinnedCall
 from matchwood.engines.shared.operators import NoValues
 from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.store import SPARE
 from matchwood.engines.shared.tombstones import ListEngine
 from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
+
+_LISTS = 16
+"""Candidates of each unit that there is room for before they come: those of lists that outgrow theirs included."""
 
 _GROWTH = 4
 """Lists that grew bit by bit are laid out anew, without gaps and in order, when there are so many times more units."""
@@ -165,6 +169,10 @@ class AccessEngine(ListEngine):
         self._arrangement = store.arrangement
         if not self._laid_out:
             self._laid_out = self._live
+
+    def make_room(self) -> None:
+        self._candidates.make_room(_LISTS * SPARE)
+        self._states.make_room(SPARE)
 
     def _chosen_access(
         self, units: NDArray[np.int32], selectivity: SelectivityOrder

@@ -43,6 +43,8 @@ from matchwood.engines.shared.views import read_only
 from matchwood.errors import InvalidArgument, LimitExceeded
 
 _MOST_WORDS = 2**31 - 1
+SPARE, _WORDS, _SETS = 1_024, 16, 64
+"""Units that `make_room` provides for, and words and numbers of sets for each."""
 _FULL, _FILLED, _SETTLED = 0.8, 0.64, 0.75
 """Above the first share of its slots a table is made anew. It is filled to the second then, or to the third, if less is
 expected to come."""
@@ -210,6 +212,17 @@ class ConjunctionStore(UnitTable):
 
     # ------------------------------------------------------------------ changes
 
+    def make_room(self) -> None:
+        """Have room for some more units, whose tables and arrays take long to make anew; others may match meanwhile."""
+        if not self.sound:
+            return
+        if self._crowded(SPARE) or self.count + SPARE >> self._unit_bits:
+            self._rebuild_table(self._live + SPARE)
+        if self._found_sets + SPARE > _FULL * self._set_slots.count:
+            self._enter_sets_anew(self._sets.count, self._found_sets + SPARE)
+        for column, each in ((self._held, 1), (self._places, 1), (self._words, _WORDS), (self._sets, _SETS)):
+            column.make_room(each * SPARE)
+
     def add(self, encoded: EncodedConjunctions | EncodedRows) -> Added:
         """Store the conjunctions that are new, and count one use for each, new or not."""
         if not self.sound:
@@ -283,11 +296,15 @@ class ConjunctionStore(UnitTable):
     def _reserve(self, count: int, constraints: int) -> None:
         """Make room for the case that all are new, of which what is not needed is not touched."""
         before, used = self.count, self._words.count
-        if self._live + self._tombstones + count > _FULL * self._slots.count or (before + count) >> self._unit_bits:
+        if self._crowded(count) or (before + count) >> self._unit_bits:
             self._rebuild_table(self._live + count)
         if used + constraints > _MOST_WORDS:
             raise LimitExceeded(f"one index takes {_MOST_WORDS:,} constraints: split the rules over several shards")
         self._resize(before + count, used + constraints)
+
+    def _crowded(self, more: int) -> bool:
+        """Whether the table of units takes so many more only if it is made anew."""
+        return self._live + self._tombstones + more > _FULL * self._slots.count
 
     def _resize(self, units: int, words: int) -> None:
         # Of what is not needed in the end, pages that are not cleared either are never touched.

@@ -48,6 +48,7 @@ def is_shared(index: Index) -> bool:
 def store_at_once(index: Index, replacing: Iterable[Replacing], batches: Iterable[Batch]) -> Iterator[Batch]:
     """Replace and insert at one stroke: whoever matches sees all of it, or nothing."""
     replaced, made = list(replacing), list(batches)
+    _make_room(index)
     with index._storing():
         for each in replaced:
             index._matcher.replace(*each)
@@ -63,14 +64,22 @@ def store_in_slices(index: Index, replacing: Iterable[Replacing], batches: Itera
     they were, so that types agree whenever a slice ends.
     """
     for each in replacing:
+        _make_room(index)
         with index._storing():
             index._matcher.replace(*each)
     yield from _insert_batches(index, batches)
 
 
+def _make_room(index: Index) -> None:
+    """Let nobody wait while arrays are copied and tables are made anew. The caller is the only writer."""
+    if is_shared(index):
+        index._matcher.make_room()
+
+
 def _insert_batches(index: Index, batches: Iterable[Batch]) -> Iterator[Batch]:
     """Insert batches one after the other, each made when its turn comes and before the lock is taken."""
     for batch in batches:
+        _make_room(index)
         with index._storing():
             index._matcher.insert(batch)
         yield batch
