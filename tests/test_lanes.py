@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from matchwood.core.jit import kernel
-from matchwood.core.lanes import LANES, both_in_pieces, both_within, lanes_in_pieces, lanes_within, long_lanes_within
+from matchwood.core.lanes import (
+    LANES,
+    PIECES,
+    both_in_pieces,
+    both_within,
+    lanes_in_pieces,
+    lanes_within,
+    long_lanes_within,
+    pieces_around,
+)
 
 EDGES = [(0, 0), (0, 1), (7, 5), (65_000, 536), (0, 65_535), (65_535, 1)]
 
@@ -36,6 +45,11 @@ def lanes_in(numbers: Any, at: int, pieces: Any, first: int, count: int, left: i
 @kernel
 def both_in(numbers: Any, at: int, pieces: Any, first: int, count: int, left: int) -> Any:
     return both_in_pieces(numbers, at, pieces, first, count, np.uint64(left))
+
+
+@kernel
+def around(pieces: Any, at: int, number: int, left: int) -> Any:
+    return pieces_around(pieces, at, np.uint64(number), np.uint64(left))
 
 
 def numbers_of(seed: int) -> np.ndarray:
@@ -82,3 +96,18 @@ def test_numbers_in_one_of_several_pieces(left: int) -> None:
         held = [any(a <= n < b for a, b in spans) and n != 2**16 - 1 for n in numbers[2 : 2 + 2 * LANES].tolist()]
         assert int(lanes_in(numbers, 2, pieces, 1, count, left)) == bits(held[:LANES])
         assert int(both_in(numbers, 2, pieces, 1, count, left)) == bits(held)
+
+
+@pytest.mark.parametrize("left", [1, 5, 8, 13, 15])
+def test_the_pieces_around_one_number(left: int) -> None:
+    rng, ranks = np.random.default_rng(left), 1 << 16 - left
+    firsts = rng.integers(0, ranks, PIECES + 3)
+    more = np.minimum(rng.integers(0, 1 << left, len(firsts)), ranks - 1 - firsts)
+    pieces = (firsts << left | more).astype(np.uint16)
+    edges = np.concatenate([firsts, firsts - 1, firsts + more, firsts + more + 1, [0, ranks - 1]])
+    for number in edges[(edges >= 0) & (edges < ranks)].tolist():
+        for at in (0, 1, 3):
+            spans = zip(firsts[at:][:PIECES].tolist(), more[at:][:PIECES].tolist(), strict=True)
+            held = bits([first <= number <= first + some for first, some in spans])
+            assert int(around(pieces, at, number, left)) == held
+            assert int(pieces_around(pieces, at, number, left)) == held

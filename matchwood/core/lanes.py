@@ -17,6 +17,9 @@ from matchwood.core.intrinsics import instruction
 LANES = 32
 """Numbers that are tested together at least; or twice as many."""
 
+PIECES = 8
+"""Pieces that one number is looked for in at once."""
+
 _WORD, _PLACE = ir.IntType(64), ir.IntType(32)
 
 
@@ -84,6 +87,30 @@ def _in_pieces(vector: Any) -> Any:
     return typed
 
 
+def _pieces_around(vector: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pieces, at, number, left = arguments
+        found = _loaded(context, builder, signature.args[0], pieces, at, vector)
+        mask = builder.sub(builder.shl(_WORD(1), left), _WORD(1))
+        steps = builder.sub(
+            _everywhere(builder, number, vector), builder.lshr(found, _everywhere(builder, left, vector))
+        )
+        held = builder.icmp_unsigned("<=", steps, builder.and_(found, _everywhere(builder, mask, vector)))
+        return builder.zext(builder.bitcast(held, ir.IntType(vector.count)), _WORD)
+
+    def typed(_typing: Any, pieces: Any, _at: Any, _number: Any, _left: Any) -> Any:
+        return types.uint64(pieces, types.intp, types.uint64, types.uint64), generate
+
+    return typed
+
+
+def _plainly_around(pieces: Any, at: Any, number: Any, left: Any) -> Any:
+    mask, found = (1 << int(left)) - 1, 0
+    for place, piece in enumerate(pieces[int(at) : int(at) + PIECES].tolist()):
+        found |= (((int(number) - (piece >> int(left))) & 2**16 - 1) <= piece & mask) << place
+    return np.uint64(found)
+
+
 def _plainly(bits: int, lanes: int) -> Any:
     def plain(numbers: Any, at: Any, low: Any, count: Any) -> Any:
         mask = (1 << bits) - 1
@@ -123,3 +150,8 @@ more than these is how many times two to the power of `left` it has. The last of
 
 both_in_pieces: Any = instruction(_plainly_in_pieces(2 * LANES))(_in_pieces(_vector(16, 2 * LANES)))
 """The same of twice as many."""
+
+pieces_around: Any = instruction(_plainly_around)(_pieces_around(_vector(16, PIECES)))
+"""pieces_around(pieces, at, number, left): for each of the PIECES pieces from `at` on a bit, whether a number lies in
+it: the upper bits of a piece, all but `left`, are its first number, and the others how many more it has. The array must
+have them all: nobody checks."""

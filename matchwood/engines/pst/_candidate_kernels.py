@@ -4,8 +4,7 @@ A list is a stretch of *tests*, two numbers of 32 bits each: a word (`shared/con
 that is a candidate if that holds. What else must hold stands in the store: of every unit the constraints that give
 access come first, which its lists decide; then the one that its test says, if that says all of it; then the others, the
 most selective first. The first ones are *decided*; a test tells in the bits above its constraint how many they are, and
-the states of units how many give access. Of the others, those with sets stand first, so that sets can be asked for, and
-are tried last.
+the states of units how many give access. Of the others, those with sets stand first, so that sets can be asked for.
 
 VLDB 2018, Algorithms 4 (5.2) and 6 (6.2): how units come into lists; tests are ours.
 """

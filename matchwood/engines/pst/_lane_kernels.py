@@ -21,7 +21,7 @@ from matchwood.core.prefetch import prefetch
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH, rest_of
 from matchwood.engines.pst._known_list_kernels import NULL_RANK, RANK_SHIFT
-from matchwood.engines.pst._match_kernels import behind_sets, fetch_sets
+from matchwood.engines.pst._match_kernels import fetch_sets
 from matchwood.engines.shared._verification_kernels import LIVE
 from matchwood.engines.shared.constraints._set_kernels import (
     MOST_PIECES,
@@ -37,7 +37,7 @@ from matchwood.engines.shared.constraints._set_kernels import (
     rank_bits_of,
     set_attribute,
 )
-from matchwood.engines.shared.constraints._word_kernels import LAST, PAYLOAD, set_of
+from matchwood.engines.shared.constraints._word_kernels import LAST, PAYLOAD, SET, set_of
 
 TILE = 64
 """Events whose ranks are laid out together: a power of two, and a bit of a word each."""
@@ -246,17 +246,18 @@ def _keep_held(
     hits, end = np.int64(0), np.uint64(kept)
     for place in range(np.uint64(first), np.uint64(last)):
         unit, held, position = np.uint32(kept_units[place]), kept_lanes[place], np.uint64(found[place - first])
-        behind = behind_sets(stored, position)
-        at = behind
-        while stored[at - _ONE] & np.uint32(LAST) == 0 and held != 0:
-            held &= _word_held(stored[at], bits, ranks, wide)
-            at += _ONE
-        while position < behind and held != 0:
-            set_at = set_of(stored[position])
+        word = stored[position - _ONE]
+        while word & np.uint32(LAST) == 0 and stored[position] & np.uint32(SET) != 0:
+            word = stored[position]
+            set_at = set_of(word)
             if is_plain(sets[set_at]):
                 held &= _narrow_held(sets, set_at, ranks, wide)
             else:
                 held &= _other_held(sets, set_at, ranks, labels, wide)
+            position += _ONE
+        while word & np.uint32(LAST) == 0 and held != 0:
+            word = stored[position]
+            held &= _word_held(word, bits, ranks, wide)
             position += _ONE
         if held != 0 and (not stale or states[unit] & np.uint8(LIVE) != 0):
             kept_units[end], kept_lanes[end] = np.int32(unit), held

@@ -172,29 +172,20 @@ def fetch_sets(words: Any, sets: Any, rests: Any, count: Any) -> None:
 
 
 @bare_kernel
-def behind_sets(words: Any, rest: Any) -> Any:
-    """The first position from there on that has no set, or is behind the last."""
-    at = np.uint64(rest)
-    while words[at - _ONE] & np.uint32(LAST) == 0 and words[at] & np.uint32(SET) != 0:
-        at += _ONE
-    return at
-
-
-@bare_kernel
 def _rest_holds(words: Any, sets: Any, bits: Any, rest: Any, labels: Any) -> Any:
     """Whether the constraints from there on, if there are any, hold.
 
-    No branch depends on the answer of a word that is no set: the processor would guess wrong once or twice at each
-    candidate, where most of them match.
+    No branch depends on what a constraint answers: the processor would guess wrong once or twice at each candidate,
+    where most of them match.
     """
-    first, held = behind_sets(words, rest), True
-    at = first
-    while words[at - _ONE] & np.uint32(LAST) == 0:
-        held &= word_holds(words[at], bits, labels)
+    at, held, word = np.uint64(rest), True, words[np.uint64(rest) - _ONE]
+    while word & np.uint32(LAST) == 0 and words[at] & np.uint32(SET) != 0:
+        word = words[at]
+        held &= set_holds(sets, set_of(word), labels)
         at += _ONE
-    at = np.uint64(rest)
-    while held and at < first:
-        held = set_holds(sets, set_of(words[at]), labels)
+    while word & np.uint32(LAST) == 0:
+        word = words[at]
+        held &= word_holds(word, bits, labels)
         at += _ONE
     return held
 

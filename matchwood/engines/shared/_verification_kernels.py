@@ -12,7 +12,14 @@ import numpy as np
 
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.shared.constraints._set_kernels import LABEL_BITS, in_set, null_passes, set_attribute
+from matchwood.engines.shared.constraints._set_kernels import (
+    LABEL_BITS,
+    has_few,
+    in_few,
+    in_set,
+    null_passes,
+    set_attribute,
+)
 from matchwood.engines.shared.constraints._word_kernels import LAST, PAYLOAD, SET, set_of
 
 LIVE = 1
@@ -54,7 +61,10 @@ def word_holds(word: Any, bits: Any, labels: Any) -> Any:
 
 @bare_kernel
 def set_holds(sets: Any, at: Any, labels: Any) -> Any:
-    """Whether a set does."""
+    """Whether a set does; of most sets, without a branch that depends on the label."""
+    if has_few(sets, at):
+        label = labels[np.uint16(sets[at + 1])]
+        return (label != NULL_LABEL) & in_few(sets, at, label)
     label = labels[set_attribute(sets, at)]
     return null_passes(sets, at) if label == NULL_LABEL else in_set(sets, at, label)
 

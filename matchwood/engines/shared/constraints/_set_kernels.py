@@ -22,6 +22,7 @@ import numpy as np
 from matchwood.core.bits import lowest_bit
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel
+from matchwood.core.lanes import PIECES, pieces_around
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.encoding.spaces.dyadic import block_end
 
@@ -143,8 +144,30 @@ def set_hull(sets: Any, at: Any) -> Any:
 
 
 @bare_kernel
+def has_few(sets: Any, at: Any) -> Any:
+    """Whether a set is narrow and of up to PIECES, NULL is not in it, and the array has room to look at all at once."""
+    return is_plain(sets[at]) and sets[at] & np.uint16(MOST_PIECES) <= PIECES and len(sets) >= PIECES
+
+
+@bare_kernel
+def in_few(sets: Any, at: Any, label: Any) -> Any:
+    """The same of a narrow set of up to PIECES, all of which are looked at together: of a loop over two or three, a
+    processor would guess wrong where it ends.
+
+    What is read must lie within the array, so the last ones are read with those before them.
+    """
+    head, start = np.uint32(sets[at]), np.int64(at) + NARROW_START
+    bits, count = head >> np.uint32(_RANK_SHIFT), np.uint64(head & np.uint32(MOST_PIECES))
+    rank = np.uint32(label) >> np.uint32(np.uint32(LABEL_BITS) - bits)
+    first = min(start, np.int64(len(sets) - PIECES))
+    found = pieces_around(sets, first, np.uint64(rank), np.uint64(np.uint32(PAIR_BITS) - bits))
+    wanted = ((np.uint64(1) << count) - np.uint64(1)) << np.uint64(start - first)
+    return found & wanted != 0
+
+
+@bare_kernel
 def _in_narrow(sets: Any, at: Any, label: Any) -> Any:
-    """The same of a narrow set of few pieces, without a branch to mispredict."""
+    """The same where there are fewer in the whole array."""
     head = np.uint32(sets[at])
     bits, start = head >> np.uint32(_RANK_SHIFT), np.uint64(at) + np.uint64(NARROW_START)
     left, held = np.uint32(np.uint32(PAIR_BITS) - bits), np.uint32(0)
@@ -159,8 +182,8 @@ def _in_narrow(sets: Any, at: Any, label: Any) -> Any:
 def in_set(sets: Any, at: Any, label: Any) -> Any:
     """Whether a label, not NULL's, lies in one of the pieces."""
     first, last = np.int64(0), piece_count(sets, at)
-    if last <= _FEW and form_of(sets[at]) == NARROW:
-        return _in_narrow(sets, at, label)
+    if last <= PIECES and form_of(sets[at]) == NARROW:
+        return in_few(sets, at, label) if len(sets) >= PIECES else _in_narrow(sets, at, label)
     while last - first > _FEW:
         middle = (first + last) >> 1
         if label < piece(sets, at, middle)[0]:
