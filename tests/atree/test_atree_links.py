@@ -104,6 +104,15 @@ def test_broken_links_are_refused_when_a_tree_is_changed() -> None:
         again.nodes.reserve(1)
 
 
+def test_the_table_of_a_tree_without_nodes_names_none() -> None:
+    arrays, header = {name: array.copy() for name, array in ATree().arrays().items()}, ATree().header()
+    arrays["table"][6] = 0
+    again = ATree()
+    again.restore(arrays, header)
+    with pytest.raises(CorruptSnapshot, match="'table' holds values outside"):
+        again.check()
+
+
 def test_a_parent_that_keeps_a_node_is_asked_first_the_next_time() -> None:
     """`p1 and p2` is part of many rules and an operand of an or, which is found at once from the second deletion on."""
     index = mw.Index("atree")

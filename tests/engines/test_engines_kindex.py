@@ -323,6 +323,20 @@ def test_a_snapshot_of_both_forms_is_the_same_engine(direct: bool) -> None:
             KIndex(engine.store).restore(engine.arrays(), header)
 
 
+def test_an_audit_tells_of_levels_that_are_cut_off() -> None:
+    engine, _ = indexed(random_rules(np.random.default_rng(9), 60), as_published=True)
+    arrays = {name: array.copy() for name, array in engine.arrays().items()}
+    for name in [name for name in arrays if name.endswith(".levels")]:
+        arrays[name] = arrays[name][:1]
+    again = KIndex(engine.store, {"as_published": True})
+    again.restore(arrays, engine.header())
+    try:
+        problems = again.audit()
+    except CorruptSnapshot:
+        return
+    assert any("no room for some attribute" in problem for problem in problems)
+
+
 def test_lists_are_not_read_where_there_are_clusters_only() -> None:
     engine, _ = indexed(CONJUNCTIONS)
     again = KIndex(engine.store, {"direct": False})

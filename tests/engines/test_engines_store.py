@@ -246,6 +246,19 @@ def test_a_constraint_of_dead_units_alone_is_no_hindrance_after_relabelling() ->
     assert again.audit() == []
 
 
+def test_dead_units_stay_valid_when_only_one_of_their_labels_gets_another() -> None:
+    store = ConjunctionStore()
+    store.add(encode([(Constraint(0, ((5, 9),)),), (Constraint(0, ((9, 30),)),)]))
+    store.free(store.drop(units_of(0)))
+    store.relabel(0, np.array([9, 30], np.int32), np.array([3, 5], np.int32))
+    assert decode(store.encoded(units_of(1))) == [(Constraint(0, ((3, 5),)),)]
+    assert store.audit() == []
+    again = restored(store.arrays(), store.header())
+    assert again.add(encode([(Constraint(0, ((3, 5),)),)])).units.tolist() == [1]
+    again.compact()
+    assert again.audit() == []
+
+
 def test_tables_grow_with_what_they_find() -> None:
     count = SIZE * 3
     store = ConjunctionStore()
@@ -372,6 +385,23 @@ def test_an_older_store_that_is_damaged_is_refused(damage: Callable[[dict[str, n
     arrays, header = older(store)
     damage(arrays)
     with pytest.raises(CorruptSnapshot):
+        restored(arrays, header)
+
+
+def test_an_older_store_may_have_dead_units_whose_intervals_were_turned_round() -> None:
+    store, _ = stored([(Constraint(0, ((5, 9),)),), (Constraint(1, ((4, 8), (16, 24))),), (Constraint(2, ((1, 2),)),)])
+    said = decode(store.encoded(units_of(2)))
+    store.free(store.drop(units_of(0, 1)))
+    arrays, header = older(store)
+    for damage in (put("records", 2, 3), put("intervals", 3, 7)):
+        damage(arrays)
+    again = restored(arrays, header)
+    assert decode(again.encoded(units_of(2))) == said
+    assert again.live_units().tolist() == [2]
+    assert again.audit() == []
+    assert restored(again.arrays(), again.header()).audit() == []
+    put("records", 8, 0)(arrays)
+    with pytest.raises(CorruptSnapshot, match="ends before it begins"):
         restored(arrays, header)
 
 
@@ -534,7 +564,7 @@ def test_a_restored_store_goes_on_without_touching_what_it_came_from() -> None:
     fresh = (Constraint(40, ((0, 1),)),)
     assert again.add(encode([fresh])).new_units.tolist() == [store.count]
     assert again.attributes == 41
-    again.relabel(0, units_of(1), units_of(99))
+    again.relabel(0, np.arange(1, 1_000, dtype=np.int32), 2 * np.arange(1, 1_000, dtype=np.int32))
     again.free(again.drop(np.repeat(units_of(5), again.uses[5])))
     turned_round(again)
     again.lay_out(units_of(7, 3))

@@ -101,6 +101,21 @@ def test_single_events_are_answered_by_the_rules_as_they_are(engine: str, option
     assert index.audit() == []
 
 
+@pytest.mark.parametrize("engine", ["auto", "pstbloom", "scan", "atree"])
+def test_attributes_that_are_numbered_anew_keep_what_is_known_of_their_own_numbers(engine: str) -> None:
+    index = mw.Index(engine=engine)
+    index.insert_many([(number, f"a{number} = 1") for number in range(10)])
+    everything = {f"a{number}": 1 for number in range(10)}
+    assert index.match(everything) == list(range(10))
+    for number in range(8):
+        del index[number]
+    index.compact()
+    assert index.match(everything) == [8, 9]
+    for number, text, event in ((100, "a9 = 5", {"a9": 5}), (101, "a8 > 1", {"a8": 4}), (102, "a9 > 9", {"a9": 10})):
+        index[number] = text
+        assert index.match(event) == index.match_many([event])["rule"].to_pylist() == [number]
+
+
 def kept(index: mw.Index) -> Any:
     matcher = index._matcher
     assert isinstance(matcher, EngineMatcher)

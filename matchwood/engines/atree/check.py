@@ -158,7 +158,7 @@ def _check_units(
 def _check_table(nodes: TreeNodes, unique: bool) -> None:
     table = nodes.columns["table"].view()
     require(len(table) >= 16 and len(table) & (len(table) - 1) == 0, "'table' has an odd size")
-    require_range(table, TOMBSTONE, max(1, nodes.count), "table")
+    require_range(table, TOMBSTONE, nodes.count, "table")
     require(2 * int(np.count_nonzero(table == EMPTY)) >= len(table), "'table' is overfull")
     require(int(nodes.state[TOMBSTONES]) == int(np.count_nonzero(table == TOMBSTONE)), "tombstones are miscounted")
     entered = table[table >= 0]

@@ -22,6 +22,7 @@ from matchwood.engines.kindex.clusters import access_arrays
 from matchwood.engines.kindex.layout import BLOCK, EMPTY, AccessArrays, Cursors, DirectScratch, RunArrays
 from matchwood.engines.kindex.options import Layout
 from matchwood.engines.shared.bounds import UnitBounds
+from matchwood.engines.shared.constraints.words import attribute_count
 from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.store import ConjunctionStore
 from matchwood.engines.shared.views import read_only
@@ -237,12 +238,14 @@ class Run:
     def audit(self, store: ConjunctionStore) -> list[str]:
         """Whether the run is what its units, as the store holds them, would be laid out to."""
         levels, units = len(self.arrays.levels), self.arrays.units
+        form = "cnf" if self.of_clauses else "dnf"
+        if attribute_count(store.encoded(units).attributes) > levels:
+            return [f"{form}: 'levels' has no room for some attribute of a run of {self.size} units"]
         fresh = run_arrays(store.view(), levels, units, self.of_clauses, self.layout)
         pairs = zip(fresh._fields, fresh, self.arrays, strict=True)
         wrong = [
             str(name) for name, wanted, there in pairs if not np.array_equal(np.asarray(wanted), np.asarray(there))
         ]
-        form = "cnf" if self.of_clauses else "dnf"
         return [f"{form}: {', '.join(wrong)} of a run of {self.size} units should be others"] if wrong else []
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import require, require_offsets, require_range, saved, saved_count
-from matchwood.encoding import TOP_LABEL, EncodedConjunctions
+from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 
 _NULL, _SEVERAL, _FLAG_BITS, _ALTERNATIVE, _WIDTH = 1, 2, 2, 1 << 30, 3
 
@@ -45,7 +45,20 @@ def older_constraints(
     ends = np.append(intervals, np.zeros(2, np.int32)).reshape(-1, 2)[np.minimum(taken, len(intervals) // 2)]
     low = np.where(several[owners], ends[:, 0], first[owners]).astype(np.int32)
     high = np.where(several[owners], ends[:, 1], last[owners]).astype(np.int32)
+    _replace_inverted(low, high, owners, saved(arrays, "alive", np.bool_), offsets)
     alternatives = codes & _ALTERNATIVE != 0 if clauses else np.empty(0, np.bool_)
     return EncodedConjunctions(
         np.asarray(offsets), attributes.astype(np.int32), codes & _NULL != 0, pieces, low, high, alternatives
     )
+
+
+def _replace_inverted(
+    low: NDArray[np.int32], high: NDArray[np.int32], owners: NDArray[np.int64], alive: NDArray[Any], offsets: Any
+) -> None:
+    """Put whole domains in the place of intervals that end before they begin: of units that died before labels were
+    chosen anew, when only one of two boundaries was still known."""
+    inverted = np.flatnonzero(low >= high)
+    if len(inverted):
+        units = np.searchsorted(np.asarray(offsets, np.int64), owners[inverted], side="right") - 1
+        require(not np.asarray(alive)[units].any(), "an interval ends before it begins")
+        low[inverted], high[inverted] = BOTTOM_LABEL, TOP_LABEL

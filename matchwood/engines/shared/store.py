@@ -40,7 +40,7 @@ from matchwood.engines.shared.constraints.words import (
 from matchwood.engines.shared.older_store import is_older, older_constraints
 from matchwood.engines.shared.units import UnitTable
 from matchwood.engines.shared.views import read_only
-from matchwood.errors import InvalidArgument, LimitExceeded
+from matchwood.errors import CorruptSnapshot, InvalidArgument, LimitExceeded
 
 _MOST_WORDS = 2**31 - 1
 SPARE, _WORDS, _SETS = 1_024, 16, 64
@@ -332,10 +332,14 @@ class ConjunctionStore(UnitTable):
         self._tombstones += len(units)
 
     def relabel(self, attribute: int, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
-        """Replace the labels of one attribute wherever they are stored; those not in `old` stay."""
+        """Replace the labels of one attribute in live units; those not in `old` stay.
+
+        Dead units keep theirs: their boundaries may be gone, and then one end of an interval would move alone.
+        """
         everything = self.encoded(np.arange(self.count, dtype=np.int32))
         order = np.argsort(old, kind="stable")
-        mine = np.repeat(everything.attributes == attribute, np.diff(everything.pieces))
+        alive = np.repeat(self.alive, np.diff(everything.offsets))
+        mine = np.repeat(alive & (everything.attributes == attribute), np.diff(everything.pieces))
         low, high = (_relabelled(ends, mine, old[order], new[order]) for ends in (everything.low, everything.high))
         self._write_anew(everything._replace(low=low, high=high), self._attributes)
 
@@ -430,6 +434,10 @@ class ConjunctionStore(UnitTable):
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when the store is sound."""
         problems = self._audit_units()
+        try:
+            check_words(*self.view_as_conjunctions(), self._attributes, self.clauses)
+        except CorruptSnapshot as refused:
+            return [*problems, str(refused)]
         units = self.live_units()
         found = np.empty(len(units), dtype=np.int32)
         places, words, sets, _ = self.view()

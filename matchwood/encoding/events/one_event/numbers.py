@@ -49,7 +49,8 @@ class NumberLines:
 
     def _make(self, number: int, lookup: Lookup) -> None:
         spaces: Any = self._spaces[number]
-        spaces.memos.setdefault(_LINES, _LinesOfSpaces(number)).tables.add(self)
+        # When attributes are numbered anew, tables from before may still be there, with the lines of other numbers.
+        spaces.memos.setdefault((_LINES, number), _LinesOfSpaces(number)).tables.add(self)
         self._held[number] = lookup  # keeps alive what the line leads to
         first = SPACES * number
         self.lines[first + 1 : first + SPACES] = lookup.line[1:]
@@ -62,7 +63,8 @@ class NumberLines:
 
 
 class _LinesOfSpaces:
-    """The lines that lead to the boundaries of one attribute; emptied as all that is remembered of them is."""
+    """The lines that lead to the boundaries of one attribute, in tables that know it by one number; emptied as all that
+    is remembered of them is."""
 
     def __init__(self, number: int) -> None:
         self._number = number

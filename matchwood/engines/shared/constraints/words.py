@@ -24,7 +24,8 @@ from matchwood.errors import LimitExceeded
 FEWEST_ATTRIBUTES = 128
 """Words have room for so many at least: with fewer, ranks of more bits would hardly ever be needed."""
 
-FEWEST_RANK_BITS = 4
+FEWEST_RANK_BITS = 1
+"""That leaves words room for 134 million attributes, more than any index can have labels for."""
 
 
 def rank_bits_for(attributes: int) -> int:
