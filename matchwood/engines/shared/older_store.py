@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import require, require_offsets, require_range, saved, saved_count
+from matchwood.core import places_in, require, require_offsets, require_range, saved, saved_count
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 
 _NULL, _SEVERAL, _FLAG_BITS, _ALTERNATIVE, _WIDTH = 1, 2, 2, 1 << 30, 3
@@ -59,6 +59,6 @@ def _replace_inverted(
     chosen anew, when only one of two boundaries was still known."""
     inverted = np.flatnonzero(low >= high)
     if len(inverted):
-        units = np.searchsorted(np.asarray(offsets, np.int64), owners[inverted], side="right") - 1
+        units = places_in(np.asarray(offsets, np.int64), owners[inverted], "right") - 1
         require(not np.asarray(alive)[units].any(), "an interval ends before it begins")
         low[inverted], high[inverted] = BOTTOM_LABEL, TOP_LABEL
