@@ -342,8 +342,11 @@ def _write(group: GroupScratch, covered: int, units: Any) -> None:
 
 @bare_kernel
 def _fitting(room: int, events: int, hits: int) -> int:
-    """How many events should fill the room, by the hits of some; a little less, since what does not fit is lost."""
-    return min(LARGEST_GROUP, room * events // hits * 7 // 8)
+    """How many events should fill the room, by the hits of some; a little less, since what does not fit is lost.
+
+    Not much less: few events that are left over cost as much as a full group, since as many lists are walked for them.
+    """
+    return min(LARGEST_GROUP, room * events // hits * 31 // 32)
 
 
 @kernel
